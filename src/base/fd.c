@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Descriptors of our own process: see fd.h. */
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+void cleanup_close(int *fd)
+{
+	int saved = errno;
+
+	if (*fd >= 0)
+		(void)close(*fd);
+	errno = saved;
+}
+
+int fd_duplicate(int fd)
+{
+	int r;
+
+	r = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	return r < 0 ? -errno : r;
+}
+
+ssize_t fd_read_full(int fd, void *buf, size_t len)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < len) {
+		n = read(fd, (char *)buf + done, len - done);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+int fd_write_full(int fd, const void *buf, size_t len)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < len) {
+		n = write(fd, (const char *)buf + done, len - done);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+int fd_read_file(int dirfd, const char *path, size_t limit, char **ret_text, size_t *ret_len)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *text = NULL;
+	size_t size = 0, room = 0;
+	ssize_t n;
+	char *grown;
+
+	fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	for (;;) {
+		if (size + 1 >= room) {
+			room = room ? room * 2 : 4096;
+			grown = realloc(text, room);
+			if (!grown)
+				return -ENOMEM;
+			text = grown;
+		}
+		n = read(fd, text + size, room - size - 1);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		size += (size_t)n;
+		if (size > limit)
+			return -EFBIG;
+	}
+	text[size] = '\0';
+	*ret_text = take_ptr(text);
+	if (ret_len)
+		*ret_len = size;
+	return 0;
+}
+
+int fd_write_file(int dirfd, const char *path, const char *text)
+{
+	_cleanup_close_ int fd = -1;
+
+	fd = openat(dirfd, path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	return fd_write_full(fd, text, strlen(text));
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Descriptors of our own process. All are close-on-exec. Functions return 0 or a count, or -errno. */
+#ifndef HS_BASE_FD_H
+#define HS_BASE_FD_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Duplicates above the standard descriptors. Returns the new descriptor or -errno. */
+int fd_duplicate(int fd);
+
+/* Reads until len bytes or end of file, across EINTR. Returns the bytes read or -errno. */
+ssize_t fd_read_full(int fd, void *buf, size_t len);
+
+/* Writes all len bytes, across EINTR and short writes. Returns 0 or -errno. */
+int fd_write_full(int fd, const void *buf, size_t len);
+
+/*
+ * Reads a whole file into a fresh NUL-terminated buffer (the NUL is not counted). dirfd/path as for openat(2).
+ * -EFBIG beyond `limit` bytes. *ret_text is the caller's.
+ */
+int fd_read_file(int dirfd, const char *path, size_t limit, char **ret_text, size_t *ret_len);
+
+/* Writes text to an existing file (a /proc or /sys knob, say). Returns 0 or -errno. */
+int fd_write_file(int dirfd, const char *path, const char *text);
+
+#endif
