@@ -1,4 +1,108 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The engine decides what a guest sees and when. It is driven by a loop outside of it:
+ *
+ *	for (;;) {
+ *		engine_next(e, &step);          decides: who goes on, with what verdict
+ *		guest_resume(g, step.task, ...) carries it out
+ *		guest_wait(g, &event);          what happened
+ *		engine_event(e, &event);        takes note
+ *	}
+ *
+ * Exactly one task runs at any time. All choices are functions of the options and of the events so far.
+ */
 #ifndef HS_ENGINE_ENGINE_H
 #define HS_ENGINE_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/guest.h"
+#include "engine/verdict.h"
+
+struct engine;
+struct engine_observer;
+struct policy_row;
+struct task;
+
+#define NS_PER_S 1000000000ull
+#define TIME_NEVER UINT64_MAX
+
+struct engine_options {
+	uint64_t seed;           /* root of all random streams */
+	uint64_t epoch_ns;       /* CLOCK_REALTIME at the start, ns since 1970 */
+	uint64_t uptime_ns;      /* CLOCK_MONOTONIC at the start */
+	uint64_t quantum_ns;     /* virtual time after which an equal gets its turn */
+	bool strict;             /* uncontrolled happenings end the run */
+	bool allow_uncontrolled; /* unmodelled calls are let through and reported */
+	bool keep_mtime;         /* files not touched by the run show their real times */
+	unsigned cpus;           /* how many to show */
+	uint64_t memory_bytes;   /* how much to show */
+	const char *hostname;
+};
+
+/* Defaults: seed 0, epoch 2026-01-01T00:00:00Z, uptime 120 s, one CPU, 1 GB. */
+void engine_options_default(struct engine_options *options);
+
+enum step_kind {
+	STEP_RESUME,   /* resume `task` with `verdict`, then wait for an event */
+	STEP_WAIT,     /* resume nobody, wait for an event (deaths are under way) */
+	STEP_END,      /* every task is dead: exit_status is the first process's wait status */
+	STEP_DEADLOCK, /* nobody can ever go on; engine_report_deadlock() says who waits for what */
+	STEP_REFUSED,  /* strict mode: something unmodelled happened; see engine_failure() */
+};
+
+struct step {
+	enum step_kind kind;
+	int task;
+	struct verdict verdict;
+	int exit_status;
+};
+
+/* The guest is borrowed and outlives the engine. The first task exists as task 0, stopped before its execve. */
+struct engine *engine_new(const struct engine_options *options, struct guest *g, int vtid, int vpid);
+struct engine *engine_free(struct engine *e);
+
+/* 0, or -errno when the run cannot go on (message in engine_failure()). */
+int engine_next(struct engine *e, struct step *ret_step);
+int engine_event(struct engine *e, const struct event *event);
+
+/* A person's words for why the run ended early; "" if there are none. */
+const char *engine_failure(const struct engine *e);
+
+/* Who waits for what, one line each; the caller frees. NULL when out of memory. */
+char *engine_describe_waiters(struct engine *e);
+
+uint64_t engine_turn(const struct engine *e);
+uint64_t engine_now_ns(const struct engine *e); /* virtual time since the start */
+
+/* Something that the run did not control: what (a fixed word), where (call name or path). Counted, reported once each. */
+struct uncontrolled {
+	const char *what;
+	char where[64];
+	uint64_t count;
+};
+const struct uncontrolled *engine_uncontrolled(const struct engine *e, size_t *ret_count);
+
+struct engine_stats {
+	uint64_t turns;
+	uint64_t calls[512]; /* by number */
+	uint64_t switches;   /* changes of the running task */
+	uint64_t signals, births, execs, deaths, retries;
+};
+const struct engine_stats *engine_stats(const struct engine *e);
+
+/*
+ * Observers see every event and every verdict, in order; they must not change anything. Used by the event log, record,
+ * chaos statistics. NULL functions are skipped.
+ */
+struct engine_observer {
+	void (*event)(void *arg, struct engine *e, const struct event *event);
+	void (*verdict)(void *arg, struct engine *e, int task, const struct verdict *v);
+	void (*uncontrolled)(void *arg, struct engine *e, const char *what, const char *where);
+	void *arg;
+};
+void engine_observe(struct engine *e, const struct engine_observer *observer);
+
 #endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The abstract guest: all that the engine knows of the world. A backend (src/backend/) or the fake guest of the unit tests
+ * implements struct guest_ops. The engine never includes, calls or names a backend.
+ *
+ * Tasks are named by dense numbers in order of birth (0 is the first), never reused; the backend keeps the table from these to
+ * whatever it needs (host tids). Ids that the guest sees (vtid, vpid) come from its own pid namespace.
+ *
+ * Files of a guest are reached through handles: small non-negative numbers, opaque to the engine, held until released.
+ *
+ * All functions return 0 or a count, or -errno. -EFAULT from memory functions and -EBADF from descriptor functions are the guest's own
+ * mistakes; -ESRCH means the task is dying (its end will be reported as an event); anything else is the supervisor's failure
+ * and ends the run.
+ */
+#ifndef HS_ENGINE_GUEST_H
+#define HS_ENGINE_GUEST_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct verdict;
+
+/* What a task stopped with. */
+enum event_kind {
+	EVENT_NONE = 0,
+	EVENT_CALL,     /* wants to make a system call: parked until a verdict */
+	EVENT_DONE,     /* a call with VERDICT_HOOK has returned: stopped before user code, result known */
+	EVENT_BIRTH,    /* the running task made a child; both are stopped */
+	EVENT_EXEC,     /* a new program image is loaded, stopped before its first instruction */
+	EVENT_EXIT,     /* the task is dead and reaped */
+	EVENT_SIGNAL,   /* a signal is about to be delivered to the task */
+	EVENT_STOPPED,  /* the task entered a job control stop */
+	EVENT_CONTINUED, /* the task left a job control stop */
+	EVENT_ALARM,    /* the running task has used its real-time allowance without an event (watchdog); still running */
+	EVENT_OUTSIDE,  /* a host signal for the run as a whole arrived (Ctrl-C, SIGTERM, time limit) */
+};
+
+struct event {
+	enum event_kind kind;
+	int task;
+	union {
+		struct {
+			int nr;
+			uint64_t args[6];
+			uint64_t ip;
+		} call;
+		int64_t result; /* EVENT_DONE: value or -errno as the kernel would give it, -512.. for a restart */
+		struct {
+			int child; /* task number of the newborn */
+			int vtid, vpid;
+		} birth;
+		int old_task;    /* EVENT_EXEC: the task that called execve, when it was not the leader; else == task */
+		int wait_status; /* EVENT_EXIT: as from wait(2) */
+		siginfo_t siginfo; /* EVENT_SIGNAL */
+		int signo;         /* EVENT_STOPPED, EVENT_OUTSIDE */
+	};
+};
+
+enum fd_kind {
+	FD_NONE = 0,
+	FD_FILE, /* regular file on an ordinary file system */
+	FD_DIR,
+	FD_PIPE, /* pipe or FIFO */
+	FD_UNIX, /* sockets by family */
+	FD_INET,
+	FD_NETLINK,
+	FD_SOCKET, /* any other family */
+	FD_TTY,
+	FD_CHAR,
+	FD_BLOCK,
+	FD_EVENTFD,
+	FD_TIMERFD,
+	FD_SIGNALFD,
+	FD_EPOLL,
+	FD_INOTIFY,
+	FD_PIDFD,
+	FD_PROC, /* file on procfs */
+	FD_SYS,  /* file on sysfs or cgroupfs */
+	FD_PATH, /* O_PATH */
+	FD_OTHER,
+};
+
+struct fd_info {
+	enum fd_kind kind;
+	bool external;   /* came from outside the container: its readiness is external input */
+	int open_flags;  /* O_ACCMODE, O_NONBLOCK, O_APPEND... as of now */
+	uint32_t mode;   /* st_mode */
+	uint32_t nlink;
+	uint64_t dev, ino, rdev; /* host numbers: keys only, never shown to the guest */
+	uint64_t size;
+	int sock_type;   /* SOCK_STREAM ... for sockets */
+	int sock_protocol;
+};
+
+struct handle_poll {
+	int handle;
+	short events, revents; /* as poll(2) */
+};
+
+struct signal_state {
+	uint64_t thread_pending, process_pending; /* bit n-1: signal n */
+	uint64_t blocked, ignored, caught;
+};
+
+/* Abilities of a backend. */
+enum {
+	GUEST_CAN_HOOK = 1 << 0,   /* VERDICT_HOOK works */
+	GUEST_CAN_PATCH = 1 << 1,  /* exec_setup can rewrite the vDSO */
+	GUEST_CAN_STEP = 1 << 2,
+};
+
+struct guest;
+
+struct guest_ops {
+	const char *name;
+
+	/* Lets the task go on as the verdict says (verdict.h). The task is stopped or parked. */
+	int (*resume)(struct guest *g, int task, const struct verdict *v);
+	/* Waits for the next event of any task. */
+	int (*wait)(struct guest *g, struct event *ret_event);
+
+	/* Memory: all len bytes or -EFAULT. */
+	int (*read)(struct guest *g, int task, uint64_t addr, void *buf, size_t len);
+	int (*write)(struct guest *g, int task, uint64_t addr, const void *buf, size_t len);
+	/* A string of at most size - 1 bytes: its length, -EFAULT, or -ENAMETOOLONG when there is no NUL within size bytes. */
+	ssize_t (*read_string)(struct guest *g, int task, uint64_t addr, char *buf, size_t size);
+
+	/* Identifies the object behind an address for futexes shared between address spaces: 0 when the mapping is private. */
+	int (*futex_key)(struct guest *g, int task, uint64_t addr, uint64_t *ret_object, uint64_t *ret_offset);
+
+	/* Handles to the task's descriptors. borrow: -EBADF when there is no such descriptor. */
+	int (*fd_borrow)(struct guest *g, int task, int fd);
+	void (*handle_release)(struct guest *g, int handle);
+	int (*handle_info)(struct guest *g, int handle, struct fd_info *ret_info);
+	/*
+	 * Asks for readiness. timeout_ms 0: at once. -1: wait in real time, only for external input. Returns the count of ready handles;
+	 * -EINTR when a host signal arrived meanwhile (it is then reported by wait()).
+	 */
+	int (*handles_poll)(struct guest *g, struct handle_poll *polls, size_t n, int timeout_ms);
+	/* Never block: -EAGAIN instead. Never raise SIGPIPE: -EPIPE instead. */
+	ssize_t (*handle_read)(struct guest *g, int handle, void *buf, size_t len);
+	ssize_t (*handle_write)(struct guest *g, int handle, const void *buf, size_t len);
+
+	/* stat of a path as the task would resolve it (flags: AT_SYMLINK_NOFOLLOW). -ENOTSUP: cannot tell from outside. */
+	int (*path_info)(struct guest *g, int task, int dirfd, const char *path, int flags, struct fd_info *ret_info);
+
+	int (*signal_state)(struct guest *g, int task, struct signal_state *ret_state);
+	/* Queues a signal: to the thread, or to its whole process. */
+	int (*signal_send)(struct guest *g, int task, bool to_thread, const siginfo_t *info);
+
+	/* At EVENT_EXEC: overwrites AT_RANDOM, redirects the vDSO's functions to system calls. */
+	int (*exec_setup)(struct guest *g, int task, const unsigned char random_bytes[16]);
+
+	/* Waits until the host has reaped this (dead, orphaned) process, so that its pid is gone for everybody. */
+	int (*settle_reaped)(struct guest *g, int vpid);
+	/* Waits until the exit of a thread-group leader whose other threads live on has taken effect. */
+	int (*settle_leader)(struct guest *g, int task);
+	/* Waits until loopback network delivery has come to rest. */
+	int (*settle_network)(struct guest *g);
+
+	/* A symbolised stack for reports, as text lines; the caller frees *ret_text. May be NULL. */
+	int (*backtrace)(struct guest *g, int task, char **ret_text);
+};
+
+struct guest {
+	const struct guest_ops *ops;
+	unsigned abilities;
+};
+
+#endif

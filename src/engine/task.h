@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Tasks (threads), processes, and what they share: address spaces and descriptor tables. Only state that the engine decides by;
+ * whatever the kernel keeps correctly under a fixed order of events stays in the kernel.
+ */
+#ifndef HS_ENGINE_TASK_H
+#define HS_ENGINE_TASK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/rng.h"
+#include "engine/guest.h"
+#include "engine/policy.h"
+#include "engine/verdict.h"
+
+enum task_state {
+	TASK_READY = 1, /* in the run queue: its call is to be (re)considered, or it is to be resumed from a stop */
+	TASK_RUNNING,   /* was resumed; its next event is awaited */
+	TASK_BLOCKED,   /* parked in a call, waiting as task->wait says */
+	TASK_VFORK,     /* stopped until its vfork child has called execve or is dead */
+	TASK_STOPPED,   /* job control stop */
+	TASK_DEAD,
+};
+
+/* Why a blocked task was made ready again. */
+enum {
+	WAKE_READY = 1 << 0,   /* what it waits for may have happened: ask again */
+	WAKE_TIMEOUT = 1 << 1, /* its deadline has passed */
+	WAKE_SIGNAL = 1 << 2,  /* a signal wants to be delivered */
+	WAKE_FUTEX = 1 << 3,   /* somebody woke it at its futex */
+};
+
+enum wait_kind {
+	WAIT_NONE = 0,
+	WAIT_FDS,    /* readiness of handles in polls */
+	WAIT_FUTEX,
+	WAIT_CHILD,
+	WAIT_SIGNAL, /* any signal */
+	WAIT_TIME,   /* only its deadline */
+	WAIT_EVENT,  /* anything may change it: asked again after each turn of another task (locks, FIFO partners) */
+};
+
+/* What a blocked task waits for. Filled by wait_* in wait.h; cleared when the call ends. */
+struct wait {
+	enum wait_kind kind;
+	uint64_t deadline_ns; /* run time; TIME_NEVER */
+	uint64_t since_turn;
+	struct handle_poll *polls; /* owned, handles too */
+	size_t n_polls;
+	unsigned wake;       /* WAKE_ bits, why it is being considered again */
+	bool has_sigmask;    /* deliverability of signals is judged by sigmask instead of the thread's mask */
+	uint64_t sigmask;
+	struct futex_waiter *futex; /* owned by futex.c */
+};
+
+/* The call a task is in. Cleared at the next EVENT_CALL. */
+struct call {
+	int nr;
+	uint64_t args[6];
+	uint64_t ip;
+	const struct policy_row *row;
+	bool done;         /* the handler is called again after VERDICT_HOOK: result is valid */
+	int64_t result;
+	bool first;        /* first consideration of this call */
+	uint64_t progress; /* bytes already moved by a call that the engine performs in pieces */
+	uint64_t start_ns; /* run time when the call was made: deadlines count from here */
+	uint64_t scratch[4]; /* the handler's own notes between considerations */
+};
+
+/* An address space: shared by threads and vfork children. */
+struct mm {
+	unsigned refs;
+	uint64_t id; /* names private futexes; never reused */
+};
+
+struct fdtable;
+
+struct process {
+	struct process *next; /* all living and zombie processes, in order of birth */
+	int id;               /* dense, in order of birth */
+	int vpid;
+	struct process *parent; /* NULL: the container's init or outside */
+	int pgid, sid;
+	unsigned n_tasks; /* living */
+	bool dying;       /* all its tasks are about to die; their events are awaited */
+	bool zombie;      /* dead, not yet waited for by its parent */
+	bool stopped, stop_unreported, continue_unreported;
+	int wait_status;
+	int exit_signal;
+	bool signals_dirty; /* a signal may have been queued: blocked tasks are to be asked */
+	struct task *leader;
+};
+
+struct task {
+	struct task *next; /* all tasks, in order of birth */
+	int id;            /* number at the backend, dense in order of birth */
+	int vtid;
+	struct process *process;
+	struct mm *mm;
+	struct fdtable *fds;
+	enum task_state state;
+	bool in_call;      /* parked in a call (else: stopped by an event) */
+	bool leader_gone;  /* exited leader whose other threads live on */
+	struct call call;
+	struct verdict verdict; /* what it is told at its next resume, when not in a call */
+	struct wait wait;
+	uint64_t queue_seq; /* place in the run queue */
+	int priority;       /* lower runs first */
+	uint64_t slice_end_ns;
+	uint64_t cpu_ns;    /* virtual CPU time used */
+	struct rng rng;     /* the task's own randomness */
+	uint32_t children;  /* tasks born of it so far: names their streams */
+	uint64_t clear_tid_addr; /* CLONE_CHILD_CLEARTID / set_tid_address: woken at its death */
+	uint64_t clone_flags;    /* of the clone call it is in */
+	int clone_exit_signal;
+	struct task *vfork_child; /* TASK_VFORK: who is waited for */
+	struct {                  /* an interrupted sleep, resumed when the same call comes again without a handler */
+		bool valid;
+		int nr;
+		uint64_t args[4];
+		uint64_t deadline_ns;
+	} sleep;
+	char comm[16];
+};
+
+#endif
