@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A container: from a plain description to a guest process that exists in its namespaces, waits, can be seized, and
+ * then executes its program.
+ *
+ *   container_enter_userns()   ordinary users only, once, before anything else: from here on the caller is root in its own
+ *                              user namespace, and everything below is the same for both
+ *   container_create()         the guest exists, set up to the last detail, and waits for the go-ahead
+ *   (the caller seizes it, makes its listener ready, ...)
+ *   container_release()        the guest runs install_filter() and, with no system call in between, execve()
+ *   container_destroy()        nothing is left
+ *
+ * Nothing is ever made on the host's file systems: all mounts live in the private mount namespace of the container, and the
+ * upper layers are on a tmpfs inside it. They go when the last process goes; the processes go with process 1 of the
+ * container, and that one goes with the thread that called container_create() (PR_SET_PDEATHSIG), unless the description
+ * says otherwise. So kill -9 of the creator leaves nothing behind either.
+ *
+ * The caller must be single-threaded.
+ */
+#ifndef HS_CONTAINER_CONTAINER_H
+#define HS_CONTAINER_CONTAINER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+enum container_root {
+	ROOT_HOST_COW,    /* the host's tree, copy on write; what the guest writes is thrown away */
+	ROOT_HOST_DIRECT, /* the host's tree as it is; fresh /proc, /dev, /sys all the same */
+	ROOT_PATH,        /* the directory root_path (an OCI bundle's) */
+};
+
+enum container_session {
+	SESSION_NEW,  /* a session of its own without a controlling terminal; Ctrl-C reaches the supervisor, which forwards it */
+	SESSION_TTY,  /* a session of its own whose controlling terminal is stdin (a pty made for it, see console.h) */
+	SESSION_KEEP, /* the caller's session, in a process group of its own: shares the caller's controlling terminal */
+};
+
+/* One more mount. The strings are borrowed. */
+struct container_mount {
+	const char *type;    /* bind, tmpfs, proc, sysfs, devpts, mqueue, cgroup, cgroup2, overlay, or any the kernel knows */
+	const char *source;  /* host path for bind; NULL: same as type */
+	const char *target;  /* absolute, in the guest's view; created where missing; symbolic links resolve inside the root */
+	unsigned long flags; /* MS_* of mount(2); MS_REC with a bind means recursive */
+	unsigned long clear; /* MS_* taken away again, as "rw", "dev", "exec" do */
+	uint64_t recursive_set, recursive_clear; /* MOUNT_ATTR_* for the whole subtree (rro, rnoexec...) */
+	unsigned long propagation;               /* MS_SHARED, MS_SLAVE, MS_PRIVATE, MS_UNBINDABLE, with MS_REC or not; 0: none */
+	const char *data;                        /* options of the file system itself */
+	bool copy_up;  /* tmpcopyup: a tmpfs that starts with the contents of the target */
+	bool optional; /* failure is not an error (a mount that the host may not offer) */
+};
+
+/* A device node, made with mknod, or bound from the host where mknod is not allowed. */
+struct container_device {
+	const char *path;
+	mode_t mode; /* S_IFCHR, S_IFBLK or S_IFIFO, and permission bits */
+	unsigned major, minor;
+	uid_t uid;
+	gid_t gid;
+};
+
+struct container_rlimit {
+	int resource;
+	struct rlimit limit;
+};
+
+struct container_sysctl {
+	const char *name; /* dotted or with slashes */
+	const char *value;
+};
+
+/* Bit n of a mask is capability n. */
+struct container_caps {
+	bool set; /* false: capabilities are left alone */
+	uint64_t bounding, effective, inheritable, permitted, ambient;
+};
+
+/* A namespace to join instead of making one. */
+struct container_join {
+	int nstype;       /* CLONE_NEW* */
+	const char *path; /* borrowed */
+};
+
+enum { CONTAINER_DEFAULT_NAMESPACES = 1 }; /* value of .namespaces: pid, mount, net, uts, ipc, cgroup */
+
+/*
+ * What the container shall be. All pointers are borrowed and must live until container_create() has returned. A zeroed
+ * struct plus argv is a description that works: container_spec_init() sets the defaults of `hermit run`.
+ */
+struct container_spec {
+	char **argv, **envp; /* NULL-terminated; envp is the whole environment of the guest (NULL: empty) */
+	const char *cwd;     /* in the guest's view; NULL: the caller's own directory, "/" if that has no name any more */
+	const char *hostname, *domainname;
+
+	enum container_root root_kind;
+	const char *root_path; /* ROOT_PATH */
+	bool root_readonly;
+	unsigned long root_propagation; /* MS_PRIVATE|MS_REC by default (0) */
+	char **writable;                /* host paths that are written for real */
+	size_t n_writable;
+	bool cow_cwd;            /* the current directory is copy-on-write too; otherwise it is written for real */
+	bool private_tmp;        /* /tmp is an empty tmpfs; otherwise it is part of the view */
+	const char *overlay_dir; /* NULL: upper layers on a tmpfs, thrown away; else they are kept in this directory */
+	bool plain_mounts;       /* do not make /proc, /dev and /sys of our own (OCI: .mounts has them all) */
+
+	const struct container_mount *mounts; /* in order, after the standard ones */
+	size_t n_mounts;
+	const struct container_device *devices; /* plain_mounts only; the standard nodes are made anyway */
+	size_t n_devices;
+	char **masked_paths, **readonly_paths; /* NULL-terminated or NULL */
+	const struct container_sysctl *sysctls;
+	size_t n_sysctls;
+
+	unsigned long namespaces; /* CLONE_NEW* to create, or CONTAINER_DEFAULT_NAMESPACES */
+	const struct container_join *joins;
+	size_t n_joins;
+	bool network_host; /* no network namespace of its own */
+
+	bool own_init; /* process 1 is our own reaper and the guest is process CONTAINER_GUEST_PID; else the guest is 1 */
+	bool outlive;  /* the container does not die with its creator */
+
+	bool set_user; /* the fields of this group are applied */
+	uid_t uid;
+	gid_t gid;
+	const gid_t *groups;
+	size_t n_groups;
+	bool set_umask; /* false: 022 */
+	mode_t umask;
+
+	const struct container_rlimit *rlimits; /* on top of the fixed defaults */
+	size_t n_rlimits;
+	bool plain_rlimits; /* do not set the fixed defaults */
+	struct container_caps caps;
+	bool no_new_privs;
+	bool set_oom_score_adj;
+	int oom_score_adj;
+	bool set_nice; /* false: nice 0, SCHED_OTHER */
+	int nice;
+	bool randomize; /* keep address space randomisation on */
+	unsigned long personality;
+	const char *process_name; /* PR_SET_NAME until the exec */
+
+	enum container_session session;
+	int stdio[3];       /* descriptors of the caller that become 0, 1, 2; -1: /dev/null */
+	bool terminal;      /* make a pty inside the container and use it as 0, 1, 2; its master comes back */
+	unsigned preserve_fds; /* descriptors 3 .. 3+n-1 of the caller stay open in the guest */
+
+	bool pin_cpu;
+	unsigned cpu;
+
+	/* Writable text files of cgroups that the guest joins before it is set up; NULL-terminated or NULL. */
+	char **cgroup_procs;
+
+	/* Called by the process 1 of the container with its new root mounted, before it is entered. 0 or -errno; may be NULL. */
+	int (*prepare_root)(void *arg, int root_fd, struct error *err);
+	void *prepare_arg;
+
+	/*
+	 * Called in the guest process as the last thing before execve. When it has returned 0 the next system call is execve.
+	 * Open descriptors at that moment: 0, 1, 2, the preserved ones, and one (close-on-exec) right after them, so that the
+	 * lowest free number is CONTAINER_FREE_FD + preserve_fds. NULL: no filter.
+	 */
+	int (*install_filter)(void *arg);
+	void *filter_arg;
+};
+
+enum { CONTAINER_GUEST_PID = 2, CONTAINER_FREE_FD = 4 };
+
+/* A process that process 1 has reaped (own_init), numbered as in the container. */
+struct container_reaped {
+	int32_t pid;
+	int32_t status; /* as of waitpid(2) */
+};
+
+/* What exists. Zero-initialised by container_create(); released by container_destroy(). */
+struct container {
+	pid_t init_pid;  /* process 1 of the container in the caller's numbers; a child of the caller, which must reap it */
+	pid_t guest_pid; /* the guest in the caller's numbers; own_init: a child of process 1, else equal to init_pid */
+	int init_pidfd, guest_pidfd;
+	/*
+	 * own_init: a non-blocking pipe of struct container_reaped, one for each process that process 1 has reaped, the guest
+	 * among them. Written after the reaping, so a record means that the process is gone. Else -1.
+	 */
+	int reaped_fd;
+	int error_fd;    /* non-blocking; end of file when execve succeeded or the guest died; text if it failed before */
+	int console_fd;  /* master of the pty (spec.terminal), else -1 */
+	int failure_status; /* after a failed create: the exit status for it: 125, 126 or 127 */
+	int channel;        /* private */
+	bool released;      /* private */
+};
+
+/* The defaults of `hermit run`: own_init, copy-on-write host, all namespaces, stdio 0 1 2. */
+void container_spec_init(struct container_spec *spec);
+
+/*
+ * Puts the calling process into a new user namespace in which its user and group are 0. Needed when the caller is not root
+ * (geteuid() != 0); a no-op for root. Must come before threads, children and open state that depends on credentials.
+ * On failure the message says what refuses it: a sysctl, a limit, an LSM, a filter, a chroot.
+ */
+int container_enter_userns(struct error *err);
+
+/*
+ * Makes the container. On return the guest has done everything but install_filter() and execve(), and waits. On failure
+ * nothing exists, ret->failure_status is set, and err names the step and the object. *ret need not be initialised.
+ */
+int container_create(const struct container_spec *spec, struct container *ret, struct error *err);
+
+/* Lets the guest go on. Does not wait for the exec. */
+int container_release(struct container *c, struct error *err);
+
+/*
+ * What went wrong between container_release() and the exec, once the guest has died: 1 with the message in err, 0 if nothing
+ * was reported. Status 126 or 127 without a report is a failed execve (no system call may be made to report it).
+ */
+int container_exec_error(struct container *c, struct error *err);
+
+/*
+ * Kills what is left, reaps it and releases everything. It waits for the end of process 1 and, since that cannot end before
+ * the last traced process is reaped, reaps every child and tracee of the caller meanwhile. May be called twice, and on a
+ * struct that container_create() failed to fill.
+ */
+void container_destroy(struct container *c);
+
+#endif
