@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The backends: who implements engine/guest.h for a real guest. Chosen in exactly one place, supervisor/run.c.
+ *
+ * Start-up, in this order:
+ *	container_create()       the guest's first process exists and waits for a go-ahead
+ *	backend_attach()         it is seized (ptrace companion), task number 0
+ *	container_release()      it goes on, calls filter_install() as the last thing before execve
+ *	backend_start()          waits until the filter is installed and takes the listener out of the guest
+ * then the turn loop: the first event is EVENT_CALL of execve of task 0.
+ */
+#ifndef HS_BACKEND_BACKEND_H
+#define HS_BACKEND_BACKEND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "engine/guest.h"
+
+struct backend_filter; /* a compiled filter program, made once per run in the supervisor, used in the guest's first process */
+
+struct backend_options {
+	unsigned cpu;             /* supervisor and guest share this CPU */
+	bool pin;
+	const int *outside_fds;   /* descriptors 0..n of the guest that come from outside the container (external input) */
+	uint64_t watchdog_ns;     /* real time after which a running task that makes no event is reported (EVENT_ALARM); 0: never */
+	bool no_companion;        /* run without ptrace: abilities shrink */
+	const int *host_signals;  /* signals that are reported as EVENT_OUTSIDE, ended by 0; blocked by the backend meanwhile */
+};
+
+/* From the policy table. The result is the caller's. */
+struct backend_filter *backend_filter_new(bool allow_uncontrolled, struct error *err);
+struct backend_filter *backend_filter_free(struct backend_filter *filter);
+
+/* struct container_spec.install_filter: runs in the guest; async-signal-safe; returns 0 or -errno. */
+int backend_filter_install(void *filter);
+
+/* Seizes the process. *ret_guest is the caller's until backend_close(). */
+int backend_attach(const struct backend_options *options, pid_t guest_pid, struct guest **ret_guest, struct error *err);
+int backend_start(struct guest *g, struct error *err);
+
+/* Kills every task that is left, releases everything. Returns NULL. */
+struct guest *backend_close(struct guest *g);
+
+#endif
