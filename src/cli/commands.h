@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The commands of the two programs: one file cmd_<name>.c each, one row in the program's table. Here is what the programs
+ * share: finding a command, suggesting one, help.
+ */
+#ifndef HS_CLI_COMMANDS_H
+#define HS_CLI_COMMANDS_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* argv[0] is the command's name; the result is the exit status of the program. */
+typedef int command_fn(int argc, char **argv);
+
+struct command {
+	const char *name;
+	const char *help; /* one line */
+	command_fn *run;
+};
+
+struct command_table {
+	const char *program;
+	const char *usage;   /* what follows the program's name */
+	const char *purpose; /* one sentence */
+	const struct command *commands;
+	size_t count;
+	const char *trailer; /* printed at the end of --help; may be NULL */
+};
+
+/* NULL when there is none. */
+const struct command *command_find(const struct command_table *table, const char *name);
+
+/*
+ * The commands whose names are nearest to a mistyped one (few edits, or the beginning of a name), nearest first. Returns how
+ * many were stored.
+ */
+size_t command_nearest(const struct command_table *table, const char *name, const struct command **ret, size_t max);
+
+void command_print_help(const struct command_table *table, FILE *to);
+
+/* Says on stderr that there is no such command and which were perhaps meant; returns the exit status for that. */
+int command_unknown(const struct command_table *table, const char *name);
+
+/*
+ * Runs the command argv[0], or what --help, --version and help [CMD] ask for. Options of the program itself have been
+ * consumed by the caller.
+ */
+int command_dispatch(const struct command_table *table, int argc, char **argv);
+
+/* Prepares argp: the program's name in front of messages ("hermit run"), exit status of usage errors, --version. */
+void command_prepare(const char *program, const char *command, char **argv);
+
+command_fn cmd_version;
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* hermit: the front-end for a person. Options before the command concern the tool's own messages. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "cli/commands.h"
+#include "supervisor/exit_codes.h"
+
+/* In the order in which a newcomer should read them. */
+static const struct command commands[] = {
+	{ "version", "print the version of this program and of what it works with", cmd_version },
+};
+
+static const struct command_table table = {
+	.program = "hermit",
+	.usage = "[--log LEVEL] COMMAND [ARGUMENT...]",
+	.purpose = "Runs programs deterministically, in a container of their own.",
+	.commands = commands,
+	.count = ARRAY_SIZE(commands),
+	.trailer = "'hermit help COMMAND' says more about a command, man hermit more about all.\n",
+};
+
+/* --log LEVEL and --log=LEVEL; HERMIT_LOG is the default. Returns how many words were used, -1 for a wrong level. */
+static int take_log_option(int argc, char **argv, const char **level)
+{
+	if (argc > 0 && !strncmp(argv[0], "--log=", 6)) {
+		*level = argv[0] + 6;
+		return 1;
+	}
+	if (argc > 1 && (!strcmp(argv[0], "--log") || !strcmp(argv[0], "-l"))) {
+		*level = argv[1];
+		return 2;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *level = getenv("HERMIT_LOG");
+	int used = 1 + take_log_option(argc - 1, argv + 1, &level);
+	int parsed = level && *level ? log_level_parse(level) : LOG_LEVEL_WARNING;
+
+	if (parsed < 0) {
+		(void)fprintf(stderr, "hermit: there is no log level '%s': off, error, warning, info and debug are known\n", level);
+		return EXIT_CODE_TOOL;
+	}
+	log_setup(STDERR_FILENO, (enum log_level)parsed, false, "hermit");
+	return command_dispatch(&table, argc - used, argv + used);
+}
