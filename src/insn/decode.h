@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Decoding of one 64-bit instruction, reduced to what this folder asks: how long, where does control go, is it one of ours, and what
+ * memory does it write. Zydis is behind it and nowhere else.
+ */
+#ifndef HS_INSN_DECODE_H
+#define HS_INSN_DECODE_H
+
+#include "insn/insn.h"
+
+enum insn_flow {
+	INSN_FLOW_NEXT = 0, /* goes on behind it */
+	INSN_FLOW_BRANCH,   /* goes on behind it or at target */
+	INSN_FLOW_JUMP,     /* goes on at target */
+	INSN_FLOW_CALL,     /* calls target, then goes on behind it */
+	INSN_FLOW_CALL_INDIRECT,
+	INSN_FLOW_JUMP_INDIRECT,
+	INSN_FLOW_END,      /* return, UD2, HLT, INT3: nothing behind it follows */
+};
+
+struct insn_decoded {
+	uint8_t length;
+	uint8_t flow;      /* enum insn_flow */
+	uint8_t kind;      /* enum insn_kind */
+	bool has_target;   /* direct branch */
+	bool has_address;  /* refers to a fixed address: RIP-relative, or absolute as in jmp *table(,%rax,8) */
+	bool is_lea;
+	bool padding;      /* NOP of any length, INT3 */
+	uint64_t target;
+	uint64_t address;
+};
+
+/* Decodes at code[0..len), which lies at vaddr. 0, or -EILSEQ when it is no (complete) valid instruction. */
+int insn_decode(const uint8_t *code, size_t len, uint64_t vaddr, struct insn_decoded *ret);
+
+/* Fills in a site from its bytes (all fields but offset, trust and name). -EILSEQ when it is none of ours. */
+int insn_decode_site(const uint8_t *code, size_t len, uint64_t vaddr, struct insn_site *ret);
+
+#endif
