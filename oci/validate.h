@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What has to hold between members of a config. Each rule is a function in one list; the first that is broken is
+ * reported by the path of the member that is at fault.
+ */
+#ifndef HS_OCI_VALIDATE_H
+#define HS_OCI_VALIDATE_H
+
+#include "oci/config.h"
+
+struct oci_problem {
+	char path[256]; /* "linux.sysctl.net.ipv4.ip_forward" */
+	char text[512];
+};
+
+/* 0, or -EINVAL and *ret_problem. For every document, whatever it is used for. */
+int oci_config_validate(const struct oci_config *cfg, struct oci_problem *ret_problem);
+
+/* In addition: is there something to start? A config may be created without (runtime-spec, config.md, Process). */
+int oci_config_validate_start(const struct oci_config *cfg, struct oci_problem *ret_problem);
+
+#endif
