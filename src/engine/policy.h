@@ -42,11 +42,11 @@ enum arg_kind {
 	ARG_SIGNAL,
 	ARG_CLOCK,
 	ARG_MODE, /* file mode, octal */
-	ARG_FLAGS, /* bit set with names: len holds a enum flag_set */
+	ARG_FLAGS, /* number or bits with names: len holds an enum flag_set (flags.h) */
 	ARG_IN,    /* pointer to bytes the kernel reads */
 	ARG_OUT,   /* pointer to bytes the kernel writes */
 	ARG_INOUT,
-	ARG_SOCKADDR_IN,  /* length in the next argument */
+	ARG_SOCKADDR_IN,  /* length in another argument, as len says */
 	ARG_SOCKADDR_OUT, /* length pointer in the next argument */
 	ARG_IOV_IN,       /* struct iovec[], count in the next argument; data read by the kernel */
 	ARG_IOV_OUT,
@@ -56,7 +56,11 @@ enum arg_kind {
 	ARG_TIMESPEC_OUT,
 	ARG_TIMEVAL_IN,
 	ARG_TIMEVAL_OUT,
+	ARG_TIMESPEC_INOUT, /* a timeout that is written back */
+	ARG_TIMEVAL_INOUT,
+	ARG_SIGSET_IN,
 	ARG_STRV, /* argv, envp: NULL-terminated array of strings */
+	ARG_ANY,  /* number or address, as another argument says: the handler's family knows */
 };
 
 /* How many bytes a memory argument has. */
@@ -66,7 +70,13 @@ enum arg_len {
 	LEN_ARG,    /* the value of argument number len (0-based) */
 	LEN_RESULT, /* the call's result, at most the value of argument number len */
 	LEN_CUSTOM, /* known to the handler only */
+	LEN_ITEMS,  /* the value of argument ARG_ITEM_COUNT(len), times ARG_ITEM_SIZE(len) bytes */
+	LEN_RESULT_ITEMS, /* the call's result, at most the value of that argument, times the same */
 };
+
+#define ARG_ITEMS(argument, size) ((argument) | (size) << 3)
+#define ARG_ITEM_COUNT(len) ((len) & 7)
+#define ARG_ITEM_SIZE(len) ((len) >> 3)
 
 struct arg_spec {
 	uint8_t kind;     /* enum arg_kind */
@@ -111,5 +121,11 @@ const struct policy_row *policy_row(int64_t nr);
 
 /* The number of a call by name, -1 if there is none. */
 int policy_number(const char *name);
+
+/* "PASS" ..., "UNLISTED". */
+const char *policy_class_name(enum policy_class class);
+
+/* Does the kind name guest memory whose length the specification tells? (PATH and STR end at their NUL.) */
+bool policy_arg_is_memory(enum arg_kind kind);
 
 #endif
