@@ -98,6 +98,7 @@ struct container_spec {
 
 	enum container_root root_kind;
 	const char *root_path; /* ROOT_PATH */
+	bool root_cow; /* ROOT_PATH: a copy-on-write view of it */
 	bool root_readonly;
 	unsigned long root_propagation; /* MS_PRIVATE|MS_REC by default (0) */
 	char **writable;                /* host paths that are written for real */
@@ -142,7 +143,6 @@ struct container_spec {
 	int nice;
 	bool randomize; /* keep address space randomisation on */
 	unsigned long personality;
-	const char *process_name; /* PR_SET_NAME until the exec */
 
 	enum container_session session;
 	int stdio[3];       /* descriptors of the caller that become 0, 1, 2; -1: /dev/null */
@@ -186,12 +186,15 @@ struct container {
 	 * among them. Written after the reaping, so a record means that the process is gone. Else -1.
 	 */
 	int reaped_fd;
-	int error_fd;    /* non-blocking; end of file when execve succeeded or the guest died; text if it failed before */
-	int console_fd;  /* master of the pty (spec.terminal), else -1 */
+	int channel;    /* to the guest; end of file when execve has succeeded or the guest is dead, see container_exec_error() */
+	int console_fd; /* master of the pty (spec.terminal), else -1 */
 	int failure_status; /* after a failed create: the exit status for it: 125, 126 or 127 */
-	int channel;        /* private */
 	bool released;      /* private */
 };
+
+/* A container that does not exist yet; container_destroy() accepts it. */
+#define CONTAINER_NONE \
+	((struct container){ .init_pidfd = -1, .guest_pidfd = -1, .reaped_fd = -1, .channel = -1, .console_fd = -1 })
 
 /* The defaults of `hermit run`: own_init, copy-on-write host, all namespaces, stdio 0 1 2. */
 void container_spec_init(struct container_spec *spec);
@@ -220,8 +223,8 @@ int container_exec_error(struct container *c, struct error *err);
 
 /*
  * Kills what is left, reaps it and releases everything. It waits for the end of process 1 and, since that cannot end before
- * the last traced process is reaped, reaps every child and tracee of the caller meanwhile. May be called twice, and on a
- * struct that container_create() failed to fill.
+ * the last traced process is reaped, reaps every child and tracee of the caller meanwhile. May be called twice, on
+ * CONTAINER_NONE, and after a container_create() that failed.
  */
 void container_destroy(struct container *c);
 

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A copy-on-write view of a tree of mounts.
+ *
+ * The easy case is one overlay whose lower layer is the tree's root, and, since an overlay does not carry along what is
+ * mounted below its lower layer, one more overlay for each mount there. Two things make a directory unfit as a lower layer:
+ *   - in a user namespace, a mount below it (the kernel does not let us uncover what a locked mount covers);
+ *   - a kept upper layer (overlay_dir) below it, on the same file system.
+ * Such a directory is opened up: it becomes a plain directory of the stage, and each of its entries is treated by itself.
+ * What cannot be overlaid at all is bound read-only, never writable.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "container/fsops.h"
+#include "container/internal.h"
+
+/* Beyond this many entries a directory is bound as a whole instead of being opened up. */
+enum { OPEN_UP_LIMIT = 2048 };
+
+struct cow {
+	struct stage *stage;
+	const char *source;   /* host path of the tree's root */
+	char layers[PATH_MAX]; /* directory of upper/ and work/ */
+	char kept[PATH_MAX];  /* overlay_dir resolved, or "" */
+};
+
+static int cow_node(struct cow *cow, const char *path, struct error *err);
+
+DEFINE_CLEANUP(dir, DIR, closedir)
+
+/* File systems that hold no files of their own: the kernel makes them up, and the container has its own or none. */
+static const char *const synthetic_types[] = {
+	"autofs",  "binfmt_misc", "bpf",       "cgroup",    "cgroup2",	"configfs",   "debugfs",
+	"devpts",  "devtmpfs",	  "efivarfs",  "fusectl",   "hugetlbfs", "mqueue",    "nfsd",
+	"nsfs",	   "proc",	  "pstore",    "resctrl",   "rpc_pipefs", "securityfs", "selinuxfs",
+	"sysfs",   "tracefs",
+};
+
+static bool is_synthetic(const char *type)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(synthetic_types); i++)
+		if (strcmp(type, synthetic_types[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Directories that stay empty because something of the container's own is mounted there. */
+static bool is_replaced(const struct cow *cow, const char *path)
+{
+	static const char *const own[] = { "/proc", "/sys", "/dev" };
+	const struct mount_entry *mount = mount_table_find(&cow->stage->mounts, path);
+
+	for (size_t i = 0; strcmp(cow->source, "/") == 0 && i < ARRAY_SIZE(own); i++)
+		if (path_is_under(path, own[i]))
+			return true;
+	if (cow->kept[0] && path_is_under(path, cow->kept))
+		return true;
+	if (path_is_under(path, cow->stage->path))
+		return true;
+	return mount && is_synthetic(mount->type);
+}
+
+/* The path as the container sees it. */
+static const char *inner_path(const struct cow *cow, const char *path)
+{
+	return strcmp(cow->source, "/") == 0 ? path : path + strlen(cow->source);
+}
+
+static bool must_open_up(const struct cow *cow, const char *path)
+{
+	if (cow->kept[0] && path_is_under(cow->kept, path))
+		return true;
+	return cow->stage->userns && mount_table_has_below(&cow->stage->mounts, path);
+}
+
+/* The directory shows the owner, mode and times of its lower layer's. Owners that are not mapped cannot be given. */
+static int copy_attributes(int dirfd, const char *name, const struct stat *st)
+{
+	const struct timespec times[2] = { st->st_atim, st->st_mtim };
+
+	if (fchownat(dirfd, name, st->st_uid, st->st_gid, AT_SYMLINK_NOFOLLOW) < 0 && errno != EINVAL && errno != EPERM)
+		return -errno;
+	if (!S_ISLNK(st->st_mode) && fchmodat(dirfd, name, st->st_mode & 07777, 0) < 0)
+		return -errno;
+	return utimensat(dirfd, name, times, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+}
+
+/* "/var/lib" -> "@var@lib": one file name for a path. */
+static void layer_name(const char *path, char *buf, size_t size)
+{
+	size_t n = 0;
+
+	for (; *path && n + 1 < size; path++)
+		buf[n++] = *path == '/' ? '@' : *path;
+	buf[n] = '\0';
+}
+
+/* Makes LAYERS/upper/NAME (like the lower layer) and LAYERS/work/NAME; a kept one may exist. */
+static int make_layers(const struct cow *cow, const char *path, const struct stat *st, char *upper, char *work,
+		       struct error *err)
+{
+	char name[NAME_MAX + 1];
+	int r;
+
+	layer_name(path, name, sizeof(name));
+	if (snprintf(upper, PATH_MAX, "%s/upper/%s", cow->layers, name) >= PATH_MAX ||
+	    snprintf(work, PATH_MAX, "%s/work/%s", cow->layers, name) >= PATH_MAX)
+		return error_set(err, ENAMETOOLONG, "%s", path);
+	if (mkdir(work, 0700) < 0 && errno != EEXIST)
+		return error_errno(err, errno, "cannot create %s", work);
+	if (mkdir(upper, 0700) < 0)
+		return errno == EEXIST ? 0 : error_errno(err, errno, "cannot create %s", upper);
+	r = copy_attributes(AT_FDCWD, upper, st);
+	return r < 0 ? error_errno(err, -r, "cannot set the attributes of %s", upper) : 0;
+}
+
+/* In lowerdir a colon separates and a backslash escapes. */
+static void escape_lower(const char *path, char *buf, size_t size)
+{
+	size_t n = 0;
+
+	for (; *path && n + 2 < size; path++) {
+		if (*path == ':' || *path == '\\')
+			buf[n++] = '\\';
+		buf[n++] = *path;
+	}
+	buf[n] = '\0';
+}
+
+/* A read-only mount stays read-only, except the root itself, which needs mount points. */
+static unsigned mount_attributes(const struct cow *cow, const char *path)
+{
+	const struct mount_entry *entry = mount_table_containing(&cow->stage->mounts, path);
+	static const struct {
+		const char *word;
+		unsigned attribute;
+	} map[] = {
+		{ "nosuid", MOUNT_ATTR_NOSUID },
+		{ "nodev", MOUNT_ATTR_NODEV },
+		{ "noexec", MOUNT_ATTR_NOEXEC },
+	};
+	unsigned attributes = 0;
+
+	if (entry && strcmp(path, cow->source) != 0 && options_have(entry->options, "ro"))
+		attributes |= MOUNT_ATTR_RDONLY;
+	for (size_t i = 0; entry && i < ARRAY_SIZE(map); i++)
+		if (options_have(entry->options, map[i].word))
+			attributes |= map[i].attribute;
+	return attributes;
+}
+
+static int create_overlay(struct cow *cow, const char *path, const struct stat *st, struct error *err)
+{
+	char lower[2 * PATH_MAX], upper[PATH_MAX], work[PATH_MAX];
+	struct fs_option options[] = {
+		{ "lowerdir", lower }, { "upperdir", upper }, { "workdir", work }, { 0 }, { 0 },
+	};
+	int r;
+
+	r = make_layers(cow, path, st, upper, work, err);
+	if (r < 0)
+		return r;
+	escape_lower(path, lower, sizeof(lower));
+	if (cow->stage->userns)
+		options[3].key = "userxattr";
+	return fs_create("overlay", "overlay", options, mount_attributes(cow, path), err);
+}
+
+static int attach(struct cow *cow, int mount, const char *path, bool directory, struct error *err)
+{
+	_cleanup_close_ int target = -1;
+	char root[sizeof(cow->stage->path) + 8];
+	int r;
+
+	target = root_make(cow->stage->root, inner_path(cow, path), directory, err);
+	if (target < 0)
+		return target;
+	r = fs_attach(mount, target, path, err);
+	if (r < 0 || strcmp(path, cow->source) != 0)
+		return r;
+	(void)snprintf(root, sizeof(root), "%s/root", cow->stage->path); /* covered: everything else goes on top */
+	cleanup_close(&cow->stage->root);
+	cow->stage->root = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return cow->stage->root < 0 ? error_errno(err, errno, "cannot open %s", root) : 0;
+}
+
+/* The last resort, and the way of single files: visible, but not writable. */
+static int bind_readonly(struct cow *cow, const char *path, bool directory, struct error *err)
+{
+	_cleanup_close_ int mount = -1;
+	int r;
+
+	mount = fs_clone(AT_FDCWD, path, true, err);
+	if (mount < 0)
+		return mount;
+	r = fs_set_attributes(mount, MOUNT_ATTR_RDONLY, 0, true, path, err);
+	return r < 0 ? r : attach(cow, mount, path, directory, err);
+}
+
+/* Everything mounted below path that is not below another such mount. */
+static int mounts_below(struct cow *cow, const char *path, struct error *err)
+{
+	const struct mount_table *table = &cow->stage->mounts;
+	const char *last = NULL;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < table->n; i++) {
+		const char *point = table->entries[i].point;
+		bool nested = false;
+
+		if (strcmp(point, path) == 0 || !path_is_under(point, path))
+			continue;
+		for (size_t k = 0; !nested && k < table->n; k++)
+			nested = k != i && path_is_under(table->entries[k].point, path) &&
+				 strcmp(table->entries[k].point, path) != 0 && path_is_under(point, table->entries[k].point) &&
+				 strcmp(table->entries[k].point, point) != 0;
+		if (nested || (last && strcmp(last, point) == 0))
+			continue;
+		last = point;
+		if (!is_replaced(cow, point))
+			r = cow_node(cow, point, err);
+	}
+	return r;
+}
+
+static int overlay_directory(struct cow *cow, const char *path, const struct stat *st, struct error *err)
+{
+	_cleanup_close_ int mount = -1;
+	struct error reason = { 0 };
+	int r;
+
+	mount = create_overlay(cow, path, st, &reason);
+	if (mount < 0) {
+		log_debug("%s is shown read-only: %s", path, reason.text);
+		r = bind_readonly(cow, path, true, err);
+		if (r < 0 && strcmp(path, cow->source) == 0)
+			return error_set(err, reason.code, "no copy-on-write view of %s: %s", path, reason.text);
+		return r;
+	}
+	r = attach(cow, mount, path, true, err);
+	return r < 0 ? r : mounts_below(cow, path, err);
+}
+
+static int copy_symlink(struct cow *cow, const char *path, const struct stat *st, struct error *err)
+{
+	_cleanup_close_ int parent = -1;
+	_cleanup_free_ char *directory = strdup(inner_path(cow, path));
+	char target[PATH_MAX];
+	char *slash;
+	ssize_t n;
+
+	n = readlink(path, target, sizeof(target) - 1);
+	if (n < 0 || !directory)
+		return error_errno(err, directory ? errno : ENOMEM, "cannot read the link %s", path);
+	target[n] = '\0';
+	slash = strrchr(directory, '/');
+	*slash = '\0';
+	parent = root_make(cow->stage->root, directory, true, err);
+	if (parent < 0)
+		return parent;
+	if (symlinkat(target, parent, slash + 1) < 0 && errno != EEXIST)
+		return error_errno(err, errno, "cannot create the link %s", path);
+	(void)copy_attributes(parent, slash + 1, st);
+	return 0;
+}
+
+static int make_plain_directory(struct cow *cow, const char *path, const struct stat *st, struct error *err)
+{
+	_cleanup_close_ int fd = -1;
+	char self[64];
+	int r;
+
+	fd = root_make(cow->stage->root, inner_path(cow, path), true, err);
+	if (fd < 0)
+		return fd;
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	if (chown(self, st->st_uid, st->st_gid) < 0 && errno != EINVAL && errno != EPERM)
+		return error_errno(err, errno, "cannot set the owner of %s", path);
+	r = chmod(self, st->st_mode & 07777);
+	return r < 0 ? error_errno(err, errno, "cannot set the mode of %s", path) : 0;
+}
+
+static int open_up_entries(struct cow *cow, const char *path, DIR *dir, struct error *err)
+{
+	char child[PATH_MAX];
+	struct dirent *entry;
+	int r = 0;
+
+	while (r == 0 && (entry = readdir(dir))) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (snprintf(child, sizeof(child), "%s/%s", strcmp(path, "/") == 0 ? "" : path, entry->d_name) >=
+		    (int)sizeof(child))
+			return error_set(err, ENAMETOOLONG, "%s/%s", path, entry->d_name);
+		r = cow_node(cow, child, err);
+	}
+	return r;
+}
+
+static size_t count_entries(DIR *dir)
+{
+	size_t n = 0;
+
+	while (readdir(dir))
+		n++;
+	rewinddir(dir);
+	return n;
+}
+
+static int open_up(struct cow *cow, const char *path, const struct stat *st, struct error *err)
+{
+	_cleanup_(cleanup_dir) DIR *dir = opendir(path);
+	const struct timespec times[2] = { st->st_atim, st->st_mtim };
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	if (!dir || count_entries(dir) > OPEN_UP_LIMIT) {
+		log_debug("%s is shown read-only: %s", path, dir ? "too many entries" : strerrordesc_np(errno));
+		return bind_readonly(cow, path, true, err);
+	}
+	r = make_plain_directory(cow, path, st, err);
+	if (r == 0)
+		r = open_up_entries(cow, path, dir, err);
+	if (r < 0)
+		return r;
+	fd = root_open(cow->stage->root, inner_path(cow, path)[1] ? inner_path(cow, path) : ".", O_DIRECTORY);
+	if (fd >= 0)
+		(void)utimensat(fd, "", times, AT_EMPTY_PATH);
+	return 0;
+}
+
+/* A path that vanished or may not be looked at is left out: natively the guest could not use it either. */
+static bool is_out_of_reach(int code)
+{
+	return code == ENOENT || code == EACCES || code == EPERM || code == ESTALE || code == ENOTCONN;
+}
+
+static int cow_node(struct cow *cow, const char *path, struct error *err)
+{
+	struct error reason = { 0 };
+	struct stat st;
+	int r;
+
+	if (lstat(path, &st) < 0)
+		return is_out_of_reach(errno) ? 0 : error_errno(err, errno, "cannot look at %s", path);
+	if (is_replaced(cow, path) && S_ISDIR(st.st_mode))
+		return make_plain_directory(cow, path, &st, err);
+	if (S_ISLNK(st.st_mode))
+		return copy_symlink(cow, path, &st, err);
+	if (S_ISDIR(st.st_mode))
+		return must_open_up(cow, path) ? open_up(cow, path, &st, err) : overlay_directory(cow, path, &st, err);
+	r = bind_readonly(cow, path, false, &reason);
+	if (r < 0)
+		log_debug("%s is left out: %s", path, reason.text);
+	return 0;
+}
+
+/* The root of an opened-up tree is the stage's own directory, which has to be a mount to become the root. */
+static int make_root_mount(struct cow *cow, struct error *err)
+{
+	_cleanup_close_ int mount = -1;
+
+	mount = fs_clone(cow->stage->root, "", false, err);
+	return mount < 0 ? mount : attach(cow, mount, cow->source, true, err);
+}
+
+static int use_kept_layers(struct cow *cow, const char *dir, struct error *err)
+{
+	static const char *const names[] = { "upper", "work" };
+	char path[PATH_MAX];
+
+	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+		return error_errno(err, errno, "cannot create %s", dir);
+	if (!realpath(dir, cow->kept))
+		return error_errno(err, errno, "%s", dir);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (snprintf(path, sizeof(path), "%s/%s", cow->kept, names[i]) >= (int)sizeof(path))
+			return error_set(err, ENAMETOOLONG, "%s", dir);
+		if (mkdir(path, 0700) < 0 && errno != EEXIST)
+			return error_errno(err, errno, "cannot create %s", path);
+	}
+	memcpy(cow->layers, cow->kept, sizeof(cow->layers));
+	return 0;
+}
+
+int cow_build(struct stage *stage, const char *source, struct error *err)
+{
+	struct cow cow = { .stage = stage, .source = source };
+	struct stat st;
+	int r;
+
+	(void)snprintf(cow.layers, sizeof(cow.layers), "%s", stage->path);
+	if (stage->spec->overlay_dir) {
+		r = use_kept_layers(&cow, stage->spec->overlay_dir, err);
+		if (r < 0)
+			return r;
+	}
+	if (lstat(source, &st) < 0)
+		return error_errno(err, errno, "root %s", source);
+	if (!S_ISDIR(st.st_mode))
+		return error_errno(err, ENOTDIR, "root %s", source);
+	if (must_open_up(&cow, source)) {
+		r = make_root_mount(&cow, err);
+		return r < 0 ? r : open_up(&cow, source, &st, err);
+	}
+	return overlay_directory(&cow, source, &st, err);
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The guest process, from its birth to its execve: everything about it is set, nothing is inherited by accident. The order is
+ * dictated by what each step takes away: limits and devices while still privileged, capabilities last.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "container/console.h"
+#include "container/fsops.h"
+#include "container/internal.h"
+
+/* ---- limits and scheduling ---- */
+
+static const struct {
+	int resource;
+	rlim_t soft, hard;
+} default_limits[] = {
+	{ RLIMIT_NOFILE, 1024, 4096 },
+	{ RLIMIT_STACK, 8 << 20, RLIM_INFINITY },
+	{ RLIMIT_CORE, 0, RLIM_INFINITY },
+	{ RLIMIT_CPU, RLIM_INFINITY, RLIM_INFINITY },
+	{ RLIMIT_FSIZE, RLIM_INFINITY, RLIM_INFINITY },
+	{ RLIMIT_DATA, RLIM_INFINITY, RLIM_INFINITY },
+	{ RLIMIT_RSS, RLIM_INFINITY, RLIM_INFINITY },
+	{ RLIMIT_AS, RLIM_INFINITY, RLIM_INFINITY },
+	{ RLIMIT_LOCKS, RLIM_INFINITY, RLIM_INFINITY },
+	{ RLIMIT_NPROC, RLIM_INFINITY, RLIM_INFINITY },
+	{ RLIMIT_MEMLOCK, 8 << 20, 8 << 20 },
+	{ RLIMIT_SIGPENDING, 16384, 16384 },
+	{ RLIMIT_MSGQUEUE, 819200, 819200 },
+	{ RLIMIT_NICE, 0, 0 },
+	{ RLIMIT_RTPRIO, 0, 0 },
+	{ RLIMIT_RTTIME, RLIM_INFINITY, RLIM_INFINITY },
+};
+
+static rlim_t smaller(rlim_t a, rlim_t b)
+{
+	return a < b ? a : b; /* RLIM_INFINITY is the largest value */
+}
+
+/* A hard limit can only be raised with CAP_SYS_RESOURCE on the host; without it, as much as the host allows. */
+static int set_default_limit(size_t i)
+{
+	struct rlimit want = { .rlim_cur = default_limits[i].soft, .rlim_max = default_limits[i].hard }, have;
+	__rlimit_resource_t resource = (__rlimit_resource_t)default_limits[i].resource;
+
+	if (setrlimit(resource, &want) == 0)
+		return 0;
+	if (errno != EPERM || getrlimit(resource, &have) < 0)
+		return -errno;
+	want.rlim_max = smaller(want.rlim_max, have.rlim_max);
+	want.rlim_cur = smaller(want.rlim_cur, want.rlim_max);
+	return setrlimit(resource, &want) < 0 ? -errno : 0;
+}
+
+static int set_limits(const struct container_spec *spec, struct error *err)
+{
+	int r;
+
+	for (size_t i = 0; !spec->plain_rlimits && i < ARRAY_SIZE(default_limits); i++) {
+		r = set_default_limit(i);
+		if (r < 0)
+			return error_errno(err, -r, "cannot set resource limit %d", default_limits[i].resource);
+	}
+	for (size_t i = 0; i < spec->n_rlimits; i++) {
+		const struct container_rlimit *l = &spec->rlimits[i];
+
+		if (setrlimit((__rlimit_resource_t)l->resource, &l->limit) < 0)
+			return error_errno(err, errno, "cannot set resource limit %d to %llu:%llu", l->resource,
+					   (unsigned long long)l->limit.rlim_cur, (unsigned long long)l->limit.rlim_max);
+	}
+	return 0;
+}
+
+static int set_scheduling(const struct container_spec *spec, struct error *err)
+{
+	const struct sched_param param = { 0 };
+	cpu_set_t cpus;
+
+	/* Back to ordinary; who may not raise itself again keeps what it has, which changes no result, only the speed. */
+	if (sched_getscheduler(0) != SCHED_OTHER)
+		(void)sched_setscheduler(0, SCHED_OTHER, &param);
+	if (setpriority(PRIO_PROCESS, 0, spec->set_nice ? spec->nice : 0) < 0 && spec->set_nice)
+		return error_errno(err, errno, "cannot set nice to %d", spec->nice);
+	(void)prctl(PR_SET_TIMERSLACK, 50000UL);
+	if (!spec->pin_cpu)
+		return 0;
+	if (spec->cpu >= CPU_SETSIZE)
+		return error_set(err, EINVAL, "no CPU %u", spec->cpu);
+	CPU_ZERO(&cpus);
+	CPU_SET(spec->cpu, &cpus);
+	if (sched_setaffinity(0, sizeof(cpus), &cpus) < 0)
+		return error_errno(err, errno, "cannot use CPU %u", spec->cpu);
+	return 0;
+}
+
+static int set_oom_score(const struct container_spec *spec, struct error *err)
+{
+	char text[16];
+	int r;
+
+	if (!spec->set_oom_score_adj)
+		return 0;
+	(void)snprintf(text, sizeof(text), "%d", spec->oom_score_adj);
+	r = fd_write_file(AT_FDCWD, "/proc/self/oom_score_adj", text);
+	return r < 0 ? error_errno(err, -r, "cannot set oom_score_adj to %d", spec->oom_score_adj) : 0;
+}
+
+/* ---- descriptors and session ---- */
+
+/* A terminal of the container's own: the master goes to the creator, the slave takes the place of all three. */
+static int open_terminal(const struct container_spec *spec, int channel, int fds[3], struct error *err)
+{
+	_cleanup_close_ int master = -1, slave = -1, mount = -1, target = -1;
+	int r;
+
+	r = console_open(&master, &slave, err);
+	if (r < 0)
+		return r;
+	if (spec->set_user && fchown(slave, spec->uid, (gid_t)-1) < 0)
+		return error_errno(err, errno, "cannot give the terminal to user %u", spec->uid);
+	mount = fs_clone(slave, "", false, err);
+	target = mount < 0 ? -1 : open("/dev/console", O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (target < 0)
+		return error_errno(err, mount < 0 ? err->code : errno, "cannot create /dev/console");
+	r = fs_attach(mount, target, "/dev/console", err);
+	if (r == 0)
+		r = channel_send_fd(channel, CHANNEL_CONSOLE, master);
+	if (r < 0)
+		return r;
+	for (int i = 0; i < 3; i++) {
+		fds[i] = fd_duplicate(slave);
+		if (fds[i] < 0)
+			return error_errno(err, -fds[i], "cannot duplicate the terminal");
+	}
+	return 0;
+}
+
+/* Copies of the three above everything that has a fixed place. */
+static int collect_stdio(const struct container_spec *spec, int fds[3], struct error *err)
+{
+	_cleanup_close_ int null = -1;
+
+	for (int i = 0; i < 3; i++) {
+		int fd = spec->stdio[i];
+
+		if (fd < 0 && null < 0)
+			null = open("/dev/null", O_RDWR | O_CLOEXEC);
+		fds[i] = fcntl(fd < 0 ? null : fd, F_DUPFD_CLOEXEC, (int)(CONTAINER_FREE_FD + spec->preserve_fds));
+		if (fds[i] < 0)
+			return error_errno(err, errno, "standard descriptor %d (%d of the caller)", i, fd);
+	}
+	return 0;
+}
+
+/*
+ * 0, 1, 2 as given; 3.. the preserved ones; then the channel, close-on-exec; nothing else. *channel becomes its new number.
+ */
+static int set_descriptors(const struct container_spec *spec, int *channel, struct error *err)
+{
+	int place = (int)(CONTAINER_FREE_FD - 1 + spec->preserve_fds), fds[3], moved, r;
+
+	moved = fcntl(*channel, F_DUPFD_CLOEXEC, place + 1);
+	if (moved < 0)
+		return error_errno(err, errno, "cannot move a descriptor to %d or above", place + 1);
+	*channel = moved;
+	r = spec->terminal ? open_terminal(spec, *channel, fds, err) : collect_stdio(spec, fds, err);
+	for (int i = 0; r == 0 && i < 3; i++)
+		if (fds[i] != i && dup2(fds[i], i) < 0)
+			r = error_errno(err, errno, "standard descriptor %d", i);
+	for (int fd = 3; r == 0 && fd < place; fd++)
+		if (fcntl(fd, F_SETFD, 0) < 0)
+			r = error_errno(err, errno, "descriptor %d, which should be preserved", fd);
+	if (r < 0)
+		return r;
+	if (dup3(moved, place, O_CLOEXEC) < 0)
+		return error_errno(err, errno, "cannot move a descriptor to %d", place);
+	*channel = place;
+	if (close_range((unsigned)place + 1, ~0U, 0) < 0)
+		return error_errno(err, errno, "close_range");
+	return 0;
+}
+
+static int set_session(const struct container_spec *spec, struct error *err)
+{
+	if (spec->session == SESSION_KEEP && !spec->terminal)
+		return setpgid(0, 0) < 0 ? error_errno(err, errno, "setpgid") : 0;
+	if (setsid() < 0)
+		return error_errno(err, errno, "setsid");
+	if ((spec->session == SESSION_TTY || spec->terminal) && ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0)
+		return error_errno(err, errno, "cannot make stdin the controlling terminal");
+	return 0;
+}
+
+/* ---- user and directory ---- */
+
+/* A directory that is not below our root would be a way out of it. */
+static int check_directory(const char *path, struct error *err)
+{
+	char real[PATH_MAX];
+
+	if (!getcwd(real, sizeof(real)))
+		return error_errno(err, errno, "working directory %s", path);
+	if (real[0] != '/')
+		return error_set(err, EPERM, "working directory %s is outside of the container's root", path);
+	return 0;
+}
+
+/* The caller's own directory may not exist in the guest's tree (below /proc, deleted): then it is "/". */
+static int change_directory(const struct container_spec *spec, const char *default_cwd, struct error *err)
+{
+	const char *path = spec->cwd ? spec->cwd : default_cwd;
+
+	if (chdir(path) == 0)
+		return check_directory(path, err);
+	if (!spec->cwd && (errno == ENOENT || errno == ENOTDIR))
+		return chdir("/") < 0 ? error_errno(err, errno, "working directory /") : 0;
+	return error_errno(err, errno, "working directory %s", path);
+}
+
+static int set_groups_and_user(const struct container_spec *spec, struct error *err)
+{
+	/* A user namespace with one mapped group forbids setgroups; there is nothing to clear then that could be cleared. */
+	if (setgroups(spec->n_groups, spec->groups) < 0 && (errno != EPERM || spec->n_groups > 0))
+		return error_errno(err, errno, "cannot set %zu additional groups", spec->n_groups);
+	if (setresgid(spec->gid, spec->gid, spec->gid) < 0)
+		return error_errno(err, errno, "cannot become group %u", spec->gid);
+	if (setresuid(spec->uid, spec->uid, spec->uid) < 0)
+		return error_errno(err, errno, "cannot become user %u", spec->uid);
+	return 0;
+}
+
+static int set_credentials(const struct container_spec *spec, struct error *err)
+{
+	bool keep_admin = spec->install_filter && !spec->no_new_privs;
+	int r;
+
+	r = caps_drop_bounding(&spec->caps, err);
+	if (r < 0)
+		return r;
+	if (prctl(PR_SET_KEEPCAPS, spec->caps.set || keep_admin) < 0)
+		return error_errno(err, errno, "PR_SET_KEEPCAPS");
+	if (spec->set_user)
+		r = set_groups_and_user(spec, err);
+	if (r == 0)
+		r = caps_apply(&spec->caps, keep_admin, err);
+	if (r < 0)
+		return r;
+	(void)prctl(PR_SET_KEEPCAPS, 0);
+	if (spec->no_new_privs && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return error_errno(err, errno, "PR_SET_NO_NEW_PRIVS");
+	/* changing credentials has cleared it */
+	if (!spec->own_init && !spec->outlive && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		return error_errno(err, errno, "PR_SET_PDEATHSIG");
+	return 0;
+}
+
+static int set_user_and_directory(const struct container_spec *spec, const char *default_cwd, struct error *err)
+{
+	struct error first = { 0 };
+	bool entered;
+	int r;
+
+	entered = change_directory(spec, default_cwd, &first) == 0; /* one that only root may enter */
+	r = set_credentials(spec, err);
+	if (r < 0 || entered)
+		return r;
+	return change_directory(spec, default_cwd, err); /* one that only the user may enter */
+}
+
+/* ---- the end ---- */
+
+static int wait_for_go_ahead(int channel)
+{
+	struct channel_message message;
+
+	return channel_receive(channel, 0, &message, NULL, NULL) == 1 && message.kind == CHANNEL_GO ? 0 : -ECANCELED;
+}
+
+static _Noreturn void execute(const struct container_spec *spec, int channel, const char *program)
+{
+	static char *nothing[] = { NULL };
+	char **envp = spec->envp ? spec->envp : nothing;
+	struct error err = { 0 };
+	int r = 0;
+
+	if (spec->install_filter)
+		r = spec->install_filter(spec->filter_arg);
+	if (r < 0) {
+		(void)error_errno(&err, -r, "cannot install the system call filter");
+		child_fail(channel, &err, STATUS_FAILURE);
+	}
+	(void)syscall(SYS_execve, program, spec->argv, envp);
+	(void)syscall(SYS_exit_group, errno == ENOENT || errno == ENOTDIR ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE);
+	__builtin_unreachable();
+}
+
+static int set_everything(const struct container_spec *spec, int *channel, const char *default_cwd, struct error *err)
+{
+	unsigned long persona = spec->personality | (spec->randomize ? 0UL : (unsigned long)ADDR_NO_RANDOMIZE);
+	int r;
+
+	r = set_oom_score(spec, err);
+	if (r == 0)
+		r = set_limits(spec, err);
+	if (r == 0)
+		r = set_scheduling(spec, err);
+	if (r == 0)
+		r = set_descriptors(spec, channel, err);
+	if (r == 0)
+		r = set_session(spec, err);
+	if (r == 0 && personality(persona) < 0)
+		r = error_errno(err, errno, "personality 0x%lx", persona);
+	(void)umask(spec->set_umask ? spec->umask : 022);
+	return r == 0 ? set_user_and_directory(spec, default_cwd, err) : r;
+}
+
+_Noreturn void guest_main(const struct container_spec *spec, int channel, const char *default_cwd)
+{
+	const struct channel_message ready = { .kind = CHANNEL_READY };
+	int r, status = STATUS_FAILURE;
+	struct error err = { 0 };
+	char *program = NULL;
+
+	r = set_everything(spec, &channel, default_cwd, &err);
+	if (r == 0)
+		r = program_lookup(spec->argv[0], spec->envp, &program, &status, &err);
+	if (r < 0)
+		child_fail(channel, &err, status);
+	if (channel_send(channel, &ready) < 0 || wait_for_go_ahead(channel) < 0)
+		_exit(STATUS_FAILURE);
+	execute(spec, channel, program);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Process 1 of the container. It sets up everything that belongs to the container as a whole, then either becomes the guest
+ * or forks it and reaps orphans for ever. It ends only by SIGKILL: from container_destroy(), or from the kernel when the
+ * creator dies. Its end is the end of every process in the container.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "container/internal.h"
+
+_Noreturn void child_fail(int channel, const struct error *err, int status)
+{
+	(void)channel_send_error(channel, err, status);
+	_exit(status);
+}
+
+/* The creator may have died before the request was made: then its end of the channel is closed already. */
+static int die_with_creator(int channel, struct error *err)
+{
+	struct pollfd end = { .fd = channel };
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		return error_errno(err, errno, "PR_SET_PDEATHSIG");
+	if (poll(&end, 1, 0) > 0 && (end.revents & POLLHUP))
+		_exit(STATUS_FAILURE);
+	return 0;
+}
+
+static void reset_signals(void)
+{
+	const struct sigaction dflt = { .sa_handler = SIG_DFL };
+	sigset_t none;
+
+	for (int sig = 1; sig < NSIG; sig++)
+		(void)sigaction(sig, &dflt, NULL);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static int join_cgroups(const struct container_spec *spec, struct error *err)
+{
+	int r;
+
+	for (char **p = spec->cgroup_procs; p && *p; p++) {
+		r = fd_write_file(AT_FDCWD, *p, "0");
+		if (r < 0)
+			return error_errno(err, -r, "cannot join the cgroup of %s", *p);
+	}
+	return 0;
+}
+
+/* Now, not at the clone: a cgroup namespace shows as its root whatever cgroup the process is in when it is made. */
+static int enter_cgroup_namespace(unsigned long namespaces, struct error *err)
+{
+	if (!(namespaces & CLONE_NEWCGROUP) || unshare(CLONE_NEWCGROUP) == 0)
+		return 0;
+	(void)error_errno(err, errno, "cannot create a cgroup namespace");
+	namespaces_explain(CLONE_NEWCGROUP, err);
+	return -err->code;
+}
+
+static int set_names(const struct container_spec *spec, struct error *err)
+{
+	if (spec->hostname && sethostname(spec->hostname, strlen(spec->hostname)) < 0)
+		return error_errno(err, errno, "cannot set the host name to '%s'", spec->hostname);
+	if (spec->domainname && setdomainname(spec->domainname, strlen(spec->domainname)) < 0)
+		return error_errno(err, errno, "cannot set the domain name to '%s'", spec->domainname);
+	return 0;
+}
+
+static int set_up(const struct container_spec *spec, const struct child_ends *ends, struct error *err)
+{
+	int r = 0;
+
+	if (!spec->outlive)
+		r = die_with_creator(ends->channel, err);
+	if (r == 0)
+		r = join_cgroups(spec, err);
+	if (r == 0)
+		r = enter_cgroup_namespace(ends->namespaces, err);
+	if (r == 0)
+		r = set_names(spec, err);
+	if (r == 0 && (ends->namespaces & CLONE_NEWNET))
+		r = net_loopback_up(err);
+	return r == 0 ? root_enter(spec, err) : r;
+}
+
+/*
+ * /proc/1/cmdline and environ must not show the creator's command line. The bytes are ours to change; a last byte that is
+ * not NUL makes the kernel show the text up to the first NUL only.
+ */
+static void hide_command_line(void)
+{
+	unsigned long arg_start, arg_end, env_start, env_end;
+	_cleanup_free_ char *text = NULL;
+	const char *p;
+
+	if (fd_read_file(AT_FDCWD, "/proc/self/stat", 4096, &text, NULL) < 0)
+		return;
+	p = strrchr(text, ')');
+	for (int field = 2; p && field < 48; field++)
+		p = strchr(p + 1, ' ');
+	if (!p || sscanf(p, " %lu %lu %lu %lu", &arg_start, &arg_end, &env_start, &env_end) != 4)
+		return;
+	if (arg_end - arg_start < sizeof("init") + 1 || arg_end > env_start || env_end < env_start)
+		return;
+	memset((void *)arg_start, 0, arg_end - arg_start);
+	memcpy((void *)arg_start, "init", 4);
+	*(char *)(arg_end - 1) = ' ';
+	memset((void *)env_start, 0, env_end - env_start);
+}
+
+/* Keeps nothing of the creator's open, or the ends of its pipes would never be seen. Returns the pipe's new number. */
+static int keep_only(int reaped_fd)
+{
+	int null;
+
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int fd = 0; fd < 3; fd++)
+		if (null < 0 || dup2(null, fd) < 0)
+			(void)close(fd);
+	if (reaped_fd != 3 && dup3(reaped_fd, 3, O_CLOEXEC) < 0)
+		_exit(STATUS_FAILURE);
+	(void)close_range(4, ~0U, 0);
+	return 3;
+}
+
+/*
+ * Orphans come as hints: when nobody reads them and the pipe is full they are dropped. The guest's own record is not.
+ */
+static void report(int fd, pid_t pid, int status, bool is_guest)
+{
+	const struct container_reaped record = { .pid = pid, .status = status };
+	struct pollfd end = { .fd = fd, .events = POLLOUT };
+
+	while (write(fd, &record, sizeof(record)) < 0 && (errno == EINTR || (errno == EAGAIN && is_guest)))
+		(void)poll(&end, 1, -1);
+}
+
+/* Signals that wake nobody: with no child at all, the next thing that can happen is the SIGCHLD of an adopted one. */
+static _Noreturn void reap_for_ever(int reaped_fd, pid_t guest)
+{
+	sigset_t wanted;
+	int status;
+	pid_t pid;
+
+	(void)sigemptyset(&wanted);
+	(void)sigaddset(&wanted, SIGCHLD);
+	(void)sigprocmask(SIG_BLOCK, &wanted, NULL);
+	for (;;) {
+		pid = waitpid(-1, &status, __WALL);
+		if (pid > 0)
+			report(reaped_fd, pid, status, pid == guest);
+		else if (errno == ECHILD)
+			(void)sigwaitinfo(&wanted, NULL);
+	}
+}
+
+static _Noreturn void become_init(int reaped_fd, pid_t guest)
+{
+	(void)prctl(PR_SET_NAME, "init");
+	reaped_fd = keep_only(reaped_fd);
+	hide_command_line();
+	reap_for_ever(reaped_fd, guest);
+}
+
+_Noreturn void init_main(const struct container_spec *spec, const struct child_ends *ends)
+{
+	char cwd[PATH_MAX];
+	struct error err = { 0 };
+	pid_t guest;
+	int r;
+
+	reset_signals();
+	if (!getcwd(cwd, sizeof(cwd)) || cwd[0] != '/')
+		memcpy(cwd, "/", sizeof("/"));
+	r = set_up(spec, ends, &err);
+	if (r < 0)
+		child_fail(ends->channel, &err, STATUS_FAILURE);
+	if (!spec->own_init)
+		guest_main(spec, ends->channel, cwd);
+	if (spec->session != SESSION_KEEP)
+		(void)setsid();
+	guest = fork();
+	if (guest < 0) {
+		(void)error_errno(&err, errno, "cannot create the guest process");
+		child_fail(ends->channel, &err, STATUS_FAILURE);
+	}
+	if (guest == 0)
+		guest_main(spec, ends->channel, cwd);
+	become_init(ends->reaped_fd, guest);
+}

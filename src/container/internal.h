@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the files of container/ share. Order of work, all in the process that becomes process 1 of the container unless said
+ * otherwise:
+ *
+ *   container.c  clone into the namespaces (caller)
+ *   init.c       die with the creator, cgroups, host name, loopback; then root.c; then fork the guest (own_init)
+ *   root.c       the tree: cow.c or a bind, devices.c, further mounts, masks; pivot_root
+ *   guest.c      session, descriptors, limits, credentials, look-up of the program; ready; go-ahead; filter; exec
+ *
+ * Everything before the go-ahead reports its errors over the channel.
+ */
+#ifndef HS_CONTAINER_INTERNAL_H
+#define HS_CONTAINER_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "container/container.h"
+#include "container/mountinfo.h"
+
+/* Exit statuses of the tool itself, as shells use them. */
+enum { STATUS_FAILURE = 125, STATUS_CANNOT_EXECUTE = 126, STATUS_NOT_FOUND = 127 };
+
+/* ---- channel.c: a SEQPACKET pair between creator and container ---- */
+
+enum channel_kind { CHANNEL_ERROR = 1, CHANNEL_READY, CHANNEL_GO, CHANNEL_CONSOLE };
+
+struct channel_message {
+	enum channel_kind kind;
+	int code;   /* CHANNEL_ERROR: errno value */
+	int status; /* CHANNEL_ERROR: exit status that fits */
+	char text[1024];
+};
+
+/* Both ends; the first one is the creator's and gets the sender's process number with each message. */
+int channel_open(int ret_ends[2]);
+int channel_send(int fd, const struct channel_message *message);
+int channel_send_error(int fd, const struct error *err, int status);
+
+/* Sends with a descriptor attached. */
+int channel_send_fd(int fd, enum channel_kind kind, int attached);
+
+/*
+ * Receives one message: 1, or 0 at end of file, or -errno (-EAGAIN when MSG_DONTWAIT is in flags). *ret_pid: the sender in
+ * our numbers; *ret_fd: an attached descriptor or -1. Both may be NULL.
+ */
+int channel_receive(int fd, int flags, struct channel_message *ret, pid_t *ret_pid, int *ret_fd);
+
+/* ---- userns.c ---- */
+
+/* Adds to err which of these namespaces (CLONE_NEW*) is refused and by what, by trying each of them. */
+void namespaces_explain(unsigned long flags, struct error *err);
+
+/* True in any user namespace but the first. */
+bool userns_is_nested(void);
+
+/* ---- init.c ---- */
+
+struct child_ends {
+	int channel;
+	int reaped_fd; /* write end, or -1 */
+	unsigned long namespaces; /* CLONE_NEW* that are the container's own */
+};
+
+/* The process created by container_create(). Does not return. */
+_Noreturn void init_main(const struct container_spec *spec, const struct child_ends *ends);
+
+/* ---- root.c, cow.c, devices.c, mounts.c ---- */
+
+/* Builds the container's tree and makes it the root of this process. */
+int root_enter(const struct container_spec *spec, struct error *err);
+
+struct stage {
+	char path[64]; /* the tmpfs of this container, mounted on an existing directory inside the private mount namespace */
+	const struct container_spec *spec;
+	struct mount_table mounts; /* as they were before */
+	bool userns;
+	int host_sys; /* detached copy of the host's /sys, or -1 */
+	int root;     /* the tree's root, O_PATH; reopened after each mount on it */
+};
+
+/* A copy-on-write view of the host's tree, or of the directory `source`, at stage->root. */
+int cow_build(struct stage *stage, const char *source, struct error *err);
+
+/* /dev with its nodes, links, pts, shm, mqueue. */
+int devices_populate(const struct container_spec *spec, int root, struct error *err);
+int devices_standard_nodes(const struct container_spec *spec, int root, struct error *err);
+
+int mounts_apply(struct stage *stage, struct error *err);
+
+/* Both inside the finished root. */
+int masks_apply(const struct container_spec *spec, struct error *err);
+int sysctls_apply(const struct container_spec *spec, struct error *err);
+
+/* ---- net.c ---- */
+
+/* Brings lo up in the current network namespace, with IPv6 behaving the same each time. */
+int net_loopback_up(struct error *err);
+
+/* ---- guest.c, lookup.c, caps.c ---- */
+
+/* The rest of the guest's life in our code. Does not return. */
+_Noreturn void guest_main(const struct container_spec *spec, int channel, const char *default_cwd);
+
+/* Reports and ends; for every failure of a child before the exec. */
+_Noreturn void child_fail(int channel, const struct error *err, int status);
+
+/*
+ * The path to hand to execve for `name`, searched in the PATH of envp as execvp does; *ret is the caller's. On failure
+ * *ret_status is 126 or 127.
+ */
+int program_lookup(const char *name, char **envp, char **ret, int *ret_status, struct error *err);
+
+/*
+ * caps_drop_bounding() before the user changes, caps_apply() after it. keep_admin leaves CAP_SYS_ADMIN in the permitted and
+ * effective sets so that a filter can be installed without no_new_privs; execve recomputes both and takes it away.
+ */
+int caps_drop_bounding(const struct container_caps *caps, struct error *err);
+int caps_apply(const struct container_caps *caps, bool keep_admin, struct error *err);
+
+#endif

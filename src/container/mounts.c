@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The further mounts of a description, its masked and read-only paths, its sysctls. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "container/fsops.h"
+#include "container/internal.h"
+
+enum { MAX_OPTIONS = 64 };
+
+static const struct {
+	unsigned long flag;
+	uint64_t attribute;
+} attribute_map[] = {
+	{ MS_RDONLY, MOUNT_ATTR_RDONLY },
+	{ MS_NOSUID, MOUNT_ATTR_NOSUID },
+	{ MS_NODEV, MOUNT_ATTR_NODEV },
+	{ MS_NOEXEC, MOUNT_ATTR_NOEXEC },
+	{ MS_NODIRATIME, MOUNT_ATTR_NODIRATIME },
+	{ MS_NOATIME, MOUNT_ATTR_NOATIME },
+	{ MS_STRICTATIME, MOUNT_ATTR_STRICTATIME },
+};
+
+/* Flags of a superblock rather than of a mount; their names are options. */
+static const struct {
+	unsigned long flag;
+	const char *name;
+} super_map[] = {
+	{ MS_SYNCHRONOUS, "sync" },
+	{ MS_DIRSYNC, "dirsync" },
+	{ MS_LAZYTIME, "lazytime" },
+};
+
+static uint64_t attributes_of(unsigned long flags)
+{
+	uint64_t attributes = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(attribute_map); i++)
+		if (flags & attribute_map[i].flag)
+			attributes |= attribute_map[i].attribute;
+	return attributes;
+}
+
+/* The access-time attributes are one field: to set a value of it the field has to be cleared. */
+static uint64_t attributes_to_clear(const struct container_mount *m)
+{
+	uint64_t clear = attributes_of(m->clear & ~(unsigned long)(MS_NOATIME | MS_STRICTATIME | MS_RELATIME));
+
+	if ((m->flags | m->clear) & (MS_NOATIME | MS_STRICTATIME | MS_RELATIME))
+		clear |= MOUNT_ATTR__ATIME;
+	return clear;
+}
+
+/* Cuts "a=1,b" in place into options. */
+static int split_options(char *text, struct fs_option *options, size_t room, struct error *err)
+{
+	char *word, *value;
+	size_t n = 0;
+
+	while ((word = strsep(&text, ","))) {
+		if (!*word)
+			continue;
+		if (n + 1 >= room)
+			return error_set(err, E2BIG, "more than %zu mount options", room - 1);
+		value = strchr(word, '=');
+		if (value)
+			*value++ = '\0';
+		options[n++] = (struct fs_option){ .key = word, .value = value };
+	}
+	options[n] = (struct fs_option){ 0 };
+	return 0;
+}
+
+static int create_filesystem(const struct container_mount *m, struct error *err)
+{
+	struct fs_option options[MAX_OPTIONS + ARRAY_SIZE(super_map) + 1] = { 0 };
+	_cleanup_free_ char *data = strdup(m->data ? m->data : "");
+	size_t n = 0;
+	int r;
+
+	if (!data)
+		return error_set(err, ENOMEM, "out of memory");
+	r = split_options(data, options, MAX_OPTIONS, err);
+	if (r < 0)
+		return r;
+	while (options[n].key)
+		n++;
+	for (size_t i = 0; i < ARRAY_SIZE(super_map); i++)
+		if (m->flags & super_map[i].flag)
+			options[n++] = (struct fs_option){ .key = super_map[i].name };
+	return fs_create(m->type, m->source ? m->source : m->type, options, (unsigned)attributes_of(m->flags), err);
+}
+
+/* The file or directory for a mount to go on, of the kind that the mount's root is. */
+static int make_target(int root, int mount, const char *target, struct error *err)
+{
+	struct stat st;
+
+	if (fstat(mount, &st) < 0)
+		return error_errno(err, errno, "cannot stat the mount for %s", target);
+	return root_make(root, target, S_ISDIR(st.st_mode), err);
+}
+
+static int set_propagation(int mount, const struct container_mount *m, struct error *err)
+{
+	struct mount_attr attr = { .propagation = m->propagation & ~(unsigned long)MS_REC };
+	unsigned flags = AT_EMPTY_PATH | (m->propagation & MS_REC ? AT_RECURSIVE : 0);
+
+	if (!m->propagation)
+		return 0;
+	if (mount_setattr(mount, "", flags, &attr, sizeof(attr)) < 0)
+		return error_errno(err, errno, "cannot set the propagation of %s", m->target);
+	return 0;
+}
+
+static int set_bind_attributes(int mount, const struct container_mount *m, struct error *err)
+{
+	uint64_t set = attributes_of(m->flags), clear = attributes_to_clear(m);
+	int r = 0;
+
+	if (set || clear)
+		r = fs_set_attributes(mount, set, clear, false, m->target, err);
+	if (r == 0 && (m->recursive_set || m->recursive_clear))
+		r = fs_set_attributes(mount, m->recursive_set, m->recursive_clear, true, m->target, err);
+	return r;
+}
+
+static bool is_bind(const struct container_mount *m)
+{
+	return (m->flags & MS_BIND) || strcmp(m->type, "bind") == 0;
+}
+
+/* A detached mount that is complete but for its place. */
+static int create_mount(struct stage *stage, const struct container_mount *m, struct error *err)
+{
+	int mount, r = 0;
+
+	if (is_bind(m))
+		mount = fs_clone(AT_FDCWD, m->source, (m->flags & MS_REC) != 0, err);
+	else
+		mount = create_filesystem(m, err);
+	if (mount < 0 && strcmp(m->type, "sysfs") == 0 && stage->host_sys >= 0)
+		mount = take_fd(&stage->host_sys); /* not ours to make, as in a user namespace with the host's network */
+	if (mount < 0)
+		return mount;
+	if (is_bind(m) || m->recursive_set || m->recursive_clear)
+		r = set_bind_attributes(mount, m, err);
+	if (r < 0)
+		cleanup_close(&mount);
+	return r < 0 ? r : mount;
+}
+
+static int mount_one(struct stage *stage, const struct container_mount *m, struct error *err)
+{
+	_cleanup_close_ int mount = -1, target = -1;
+	int r;
+
+	mount = create_mount(stage, m, err);
+	if (mount < 0)
+		return mount;
+	target = make_target(stage->root, mount, m->target, err);
+	if (target < 0)
+		return target;
+	r = fs_attach(mount, target, m->target, err);
+	return r < 0 ? r : set_propagation(mount, m, err);
+}
+
+int mounts_apply(struct stage *stage, struct error *err)
+{
+	const struct container_spec *spec = stage->spec;
+	int r;
+
+	for (size_t i = 0; i < spec->n_mounts; i++) {
+		r = mount_one(stage, &spec->mounts[i], err);
+		if (r < 0 && !spec->mounts[i].optional) {
+			error_prefix(err, "mount of %s on %s", spec->mounts[i].source ?: spec->mounts[i].type,
+				     spec->mounts[i].target);
+			return r;
+		}
+	}
+	return 0;
+}
+
+/* ---- masked and read-only paths, inside the finished root ---- */
+
+/* Opens what is to be covered without following links; -ENOENT and its like mean that there is nothing to hide. */
+static int open_for_cover(const char *path, struct error *err)
+{
+	int fd;
+
+	fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 && errno != ENOENT && errno != ENOTDIR && errno != EACCES)
+		return error_errno(err, errno, "cannot open %s", path);
+	return fd < 0 ? -ENOENT : fd;
+}
+
+static int mask_path(const char *path, struct error *err)
+{
+	static const struct fs_option options[] = { { "size", "0" }, { "mode", "0555" }, { 0 } };
+	_cleanup_close_ int target = -1, mount = -1;
+	struct stat st;
+
+	target = open_for_cover(path, err);
+	if (target < 0)
+		return target == -ENOENT ? 0 : target;
+	if (fstat(target, &st) < 0)
+		return error_errno(err, errno, "cannot stat %s", path);
+	if (S_ISDIR(st.st_mode))
+		mount = fs_create("tmpfs", "tmpfs", options, MOUNT_ATTR_RDONLY, err);
+	else
+		mount = fs_clone(AT_FDCWD, "/dev/null", false, err);
+	if (mount < 0) {
+		error_prefix(err, "cannot mask %s", path);
+		return mount;
+	}
+	return fs_attach(mount, target, path, err);
+}
+
+static int make_path_readonly(const char *path, struct error *err)
+{
+	_cleanup_close_ int target = -1, mount = -1;
+	int r;
+
+	target = open_for_cover(path, err);
+	if (target < 0)
+		return target == -ENOENT ? 0 : target;
+	mount = fs_clone(target, "", true, err);
+	if (mount < 0) {
+		error_prefix(err, "cannot make %s read-only", path);
+		return mount;
+	}
+	r = fs_set_attributes(mount, MOUNT_ATTR_RDONLY, 0, true, path, err);
+	return r < 0 ? r : fs_attach(mount, target, path, err);
+}
+
+int masks_apply(const struct container_spec *spec, struct error *err)
+{
+	int r = 0;
+
+	for (char **p = spec->readonly_paths; r == 0 && p && *p; p++)
+		r = make_path_readonly(*p, err);
+	for (char **p = spec->masked_paths; r == 0 && p && *p; p++)
+		r = mask_path(*p, err);
+	return r;
+}
+
+int sysctls_apply(const struct container_spec *spec, struct error *err)
+{
+	char path[512];
+	int r;
+
+	for (size_t i = 0; i < spec->n_sysctls; i++) {
+		const struct container_sysctl *s = &spec->sysctls[i];
+		int n = snprintf(path, sizeof(path), "/proc/sys/%s", s->name);
+
+		if (n < 0 || (size_t)n >= sizeof(path))
+			return error_set(err, ENAMETOOLONG, "sysctl %s", s->name);
+		for (char *p = path; !strchr(s->name, '/') && *p; p++)
+			if (*p == '.')
+				*p = '/';
+		r = fd_write_file(AT_FDCWD, path, s->value);
+		if (r < 0)
+			return error_errno(err, -r, "cannot set sysctl %s to '%s'", s->name, s->value);
+	}
+	return 0;
+}

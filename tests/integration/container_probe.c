@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Runs a program in a container made by container/ alone: no supervisor, no filter. For tests/integration/container.sh.
+ *
+ *   container_probe [OPTION...] PROGRAM [ARG...]
+ *     --cow-cwd --private-tmp --direct --pid1 --terminal --network-host   the fields of struct container_spec
+ *     --writable=PATH (repeatable) --overlay=DIR --root=DIR --cow-root --cwd=DIR --uid=N
+ *     --hold      do not release the guest: print "held GUEST-PID INIT-PID" and sleep
+ *     --setup-only  create and destroy, print the microseconds that took
+ * Exit status: the guest's, as a shell shows it; 125 to 127 with a message when it could not be started.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "container/container.h"
+
+enum { MAX_WRITABLE = 8 };
+
+struct options {
+	struct container_spec spec;
+	char *writable[MAX_WRITABLE];
+	bool hold, setup_only;
+};
+
+static const char *value_of(const char *argument, const char *name)
+{
+	size_t len = strlen(name);
+
+	return strncmp(argument, name, len) == 0 && argument[len] == '=' ? argument + len + 1 : NULL;
+}
+
+static bool set_flag(struct options *o, const char *argument)
+{
+	const struct {
+		const char *name;
+		bool *field;
+	} flags[] = {
+		{ "--cow-cwd", &o->spec.cow_cwd },	     { "--private-tmp", &o->spec.private_tmp },
+		{ "--terminal", &o->spec.terminal },	     { "--network-host", &o->spec.network_host },
+		{ "--cow-root", &o->spec.root_cow },	     { "--read-only", &o->spec.root_readonly },
+		{ "--hold", &o->hold },			     { "--setup-only", &o->setup_only },
+		{ "--no-new-privs", &o->spec.no_new_privs },
+	};
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (strcmp(argument, flags[i].name) == 0) {
+			*flags[i].field = true;
+			return true;
+		}
+	return false;
+}
+
+static bool set_value(struct options *o, char *argument)
+{
+	const char *value;
+
+	if ((value = value_of(argument, "--writable")) && o->spec.n_writable < MAX_WRITABLE)
+		o->writable[o->spec.n_writable++] = argument + (value - argument);
+	else if ((value = value_of(argument, "--overlay")))
+		o->spec.overlay_dir = value;
+	else if ((value = value_of(argument, "--cwd")))
+		o->spec.cwd = value;
+	else if ((value = value_of(argument, "--uid"))) {
+		o->spec.set_user = true;
+		o->spec.uid = o->spec.gid = (uid_t)strtoul(value, NULL, 10);
+	} else if ((value = value_of(argument, "--root"))) {
+		o->spec.root_kind = ROOT_PATH;
+		o->spec.root_path = value;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static int parse(struct options *o, int argc, char **argv)
+{
+	int i;
+
+	container_spec_init(&o->spec);
+	o->spec.writable = o->writable;
+	for (i = 1; i < argc && strncmp(argv[i], "--", 2) == 0; i++) {
+		if (strcmp(argv[i], "--direct") == 0)
+			o->spec.root_kind = ROOT_HOST_DIRECT;
+		else if (strcmp(argv[i], "--pid1") == 0)
+			o->spec.own_init = false;
+		else if (!set_flag(o, argv[i]) && !set_value(o, argv[i]))
+			return -EINVAL;
+	}
+	o->spec.argv = argv + i;
+	return i < argc ? 0 : -EINVAL;
+}
+
+static int shell_status(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* The status of the guest from the records of process 1, or from waiting for it where it is process 1. */
+static int wait_guest(struct container *c)
+{
+	struct pollfd end = { .fd = c->reaped_fd, .events = POLLIN };
+	struct container_reaped record;
+	int status;
+
+	if (c->reaped_fd < 0) {
+		if (waitpid(c->init_pid, &status, 0) != c->init_pid)
+			return 125;
+		c->init_pid = 0;
+		return shell_status(status);
+	}
+	while (poll(&end, 1, -1) > 0 && read(c->reaped_fd, &record, sizeof(record)) == sizeof(record))
+		if (record.pid == CONTAINER_GUEST_PID)
+			return shell_status(record.status);
+	return 125;
+}
+
+static void relay_terminal(int master)
+{
+	char buf[4096];
+	ssize_t n;
+
+	while ((n = read(master, buf, sizeof(buf))) > 0)
+		if (fd_write_full(STDOUT_FILENO, buf, (size_t)n) < 0)
+			return;
+}
+
+static uint64_t now_us(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = { 0 };
+	struct container c;
+	struct error err = { 0 };
+	uint64_t start = now_us();
+	int status;
+
+	if (parse(&o, argc, argv) < 0) {
+		(void)fprintf(stderr, "usage: container_probe [OPTION...] PROGRAM [ARG...]\n");
+		return 2;
+	}
+	o.spec.envp = environ;
+	if (container_enter_userns(&err) < 0) {
+		(void)fprintf(stderr, "container_probe: %s\n", err.text);
+		return 125;
+	}
+	if (container_create(&o.spec, &c, &err) < 0) {
+		(void)fprintf(stderr, "container_probe: %s\n", err.text);
+		return c.failure_status;
+	}
+	if (o.setup_only) {
+		container_destroy(&c);
+		(void)printf("%llu\n", (unsigned long long)(now_us() - start));
+		return 0;
+	}
+	if (o.hold) {
+		(void)printf("held %d %d\n", c.guest_pid, c.init_pid);
+		(void)fflush(stdout);
+		(void)pause();
+	}
+	if (container_release(&c, &err) < 0)
+		(void)fprintf(stderr, "container_probe: %s\n", err.text);
+	if (c.console_fd >= 0)
+		relay_terminal(c.console_fd);
+	status = wait_guest(&c);
+	if (container_exec_error(&c, &err) > 0)
+		(void)fprintf(stderr, "container_probe: %s\n", err.text);
+	container_destroy(&c);
+	return status;
+}
