@@ -57,6 +57,7 @@ struct step {
 	enum step_kind kind;
 	int task;
 	struct verdict verdict;
+	bool no_event; /* STEP_RESUME: the task will give no event now: call engine_next() again */
 	int exit_status;
 };
 

@@ -56,6 +56,7 @@ struct event {
 		int wait_status; /* EVENT_EXIT: as from wait(2) */
 		siginfo_t siginfo; /* EVENT_SIGNAL */
 		int signo;         /* EVENT_STOPPED, EVENT_OUTSIDE */
+		bool in_kernel;    /* EVENT_ALARM: sleeps inside a system call, does not compute */
 	};
 };
 
@@ -143,6 +144,9 @@ struct guest_ops {
 	/* Never block: -EAGAIN instead. Never raise SIGPIPE: -EPIPE instead. */
 	ssize_t (*handle_read)(struct guest *g, int handle, void *buf, size_t len);
 	ssize_t (*handle_write)(struct guest *g, int handle, const void *buf, size_t len);
+
+	/* The guest's pid that a pidfd of the task names, or -errno. May be NULL. */
+	int (*pidfd_target)(struct guest *g, int task, int fd);
 
 	/* stat of a path as the task would resolve it (flags: AT_SYMLINK_NOFOLLOW). -ENOTSUP: cannot tell from outside. */
 	int (*path_info)(struct guest *g, int task, int dirfd, const char *path, int flags, struct fd_info *ret_info);

@@ -19,6 +19,7 @@ enum task_state {
 	TASK_RUNNING,   /* was resumed; its next event is awaited */
 	TASK_BLOCKED,   /* parked in a call, waiting as task->wait says */
 	TASK_VFORK,     /* stopped until its vfork child has called execve or is dead */
+	TASK_ADRIFT,    /* blocks inside the kernel against expectation; the others go on without it */
 	TASK_STOPPED,   /* job control stop */
 	TASK_DEAD,
 };
@@ -51,6 +52,7 @@ struct wait {
 	unsigned wake;       /* WAKE_ bits, why it is being considered again */
 	bool has_sigmask;    /* deliverability of signals is judged by sigmask instead of the thread's mask */
 	uint64_t sigmask;
+	uint64_t sigwanted;  /* signals that end the wait although they are blocked or ignored (sigtimedwait) */
 	struct futex_waiter *futex; /* owned by futex.c */
 };
 
@@ -87,7 +89,10 @@ struct process {
 	bool zombie;      /* dead, not yet waited for by its parent */
 	bool stopped, stop_unreported, continue_unreported;
 	int wait_status;
+	uint64_t cpu_ns, children_cpu_ns; /* virtual CPU time of its tasks, and of children that were waited for */
 	int exit_signal;
+	bool execed;
+	bool subreaper;     /* PR_SET_CHILD_SUBREAPER */
 	bool signals_dirty; /* a signal may have been queued: blocked tasks are to be asked */
 	struct task *leader;
 };
@@ -101,6 +106,7 @@ struct task {
 	struct fdtable *fds;
 	enum task_state state;
 	bool in_call;      /* parked in a call (else: stopped by an event) */
+	bool signal_is_fatal; /* of the signal in `verdict` */
 	bool leader_gone;  /* exited leader whose other threads live on */
 	struct call call;
 	struct verdict verdict; /* what it is told at its next resume, when not in a call */
@@ -113,6 +119,7 @@ struct task {
 	uint32_t children;  /* tasks born of it so far: names their streams */
 	uint64_t clear_tid_addr; /* CLONE_CHILD_CLEARTID / set_tid_address: woken at its death */
 	uint64_t clone_flags;    /* of the clone call it is in */
+	uint64_t clone_child_tid; /* where that call writes the child's id */
 	int clone_exit_signal;
 	struct task *vfork_child; /* TASK_VFORK: who is waited for */
 	struct {                  /* an interrupted sleep, resumed when the same call comes again without a handler */

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The engine's life, and how it takes note of events: see engine.h. Decisions are made in turn.c. */
+#include "engine/engine.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <utlist.h>
+
+#include "engine/engine_internal.h"
+#include "engine/fdtable.h"
+#include "engine/wait.h"
+
+void engine_options_default(struct engine_options *options)
+{
+	*options = (struct engine_options){
+		.epoch_ns = 1767225600 * NS_PER_S, /* 2026-01-01T00:00:00Z */
+		.uptime_ns = 120 * NS_PER_S,
+		.quantum_ns = 5000000,
+		.cpus = 1,
+		.memory_bytes = 1000000000,
+		.hostname = "hermit",
+	};
+}
+
+struct engine *engine_new(const struct engine_options *options, struct guest *g, int vtid, int vpid)
+{
+	struct engine *e;
+	struct task *t;
+
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return NULL;
+	e->options = *options;
+	e->g = g;
+	e->clock = (struct clock){ .epoch_ns = options->epoch_ns, .uptime_ns = options->uptime_ns };
+	e->next_mm_id = 1;
+	e->next_deadline_ns = TIME_NEVER;
+	sched_init(&e->sched);
+	rng_init(&e->task_rng, options->seed, "guest", 0);
+	rng_init(&e->kernel_rng, options->seed, "kernel", 0);
+	t = task_first(e, vtid, vpid);
+	if (!t)
+		return engine_free(e);
+	/* It runs already, towards its first execve. */
+	t->state = TASK_RUNNING;
+	e->running = t;
+	return e;
+}
+
+struct engine *engine_free(struct engine *e)
+{
+	if (!e)
+		return NULL;
+	task_free_all(e);
+	futex_deinit(e);
+	sched_deinit(&e->sched);
+	free(e);
+	return NULL;
+}
+
+int engine_fail(struct engine *e, int code, const char *format, ...)
+{
+	va_list ap;
+	size_t n;
+
+	if (e->failure[0])
+		return -code;
+	va_start(ap, format);
+	(void)vsnprintf(e->failure, sizeof(e->failure), format, ap);
+	va_end(ap);
+	n = strlen(e->failure);
+	(void)snprintf(e->failure + n, sizeof(e->failure) - n, ": %s", strerrordesc_np(code) ?: "unknown error");
+	return -code;
+}
+
+const char *engine_failure(const struct engine *e)
+{
+	return e->failure;
+}
+
+uint64_t engine_turn(const struct engine *e)
+{
+	return e->turn;
+}
+
+uint64_t engine_now_ns(const struct engine *e)
+{
+	return e->clock.now_ns;
+}
+
+const struct engine_stats *engine_stats(const struct engine *e)
+{
+	return &e->stats;
+}
+
+void engine_observe(struct engine *e, const struct engine_observer *observer)
+{
+	if (e->n_observers < OBSERVERS_MAX)
+		e->observers[e->n_observers++] = *observer;
+}
+
+const struct uncontrolled *engine_uncontrolled(const struct engine *e, size_t *ret_count)
+{
+	*ret_count = e->n_uncontrolled;
+	return e->uncontrolled;
+}
+
+void engine_report_uncontrolled(struct engine *e, const char *what, const char *where)
+{
+	struct uncontrolled *u;
+	size_t i;
+
+	for (i = 0; i < e->n_uncontrolled; i++) {
+		u = &e->uncontrolled[i];
+		if (!strcmp(u->what, what) && !strncmp(u->where, where, sizeof(u->where) - 1)) {
+			u->count++;
+			return;
+		}
+	}
+	if (i == UNCONTROLLED_MAX)
+		return;
+	u = &e->uncontrolled[e->n_uncontrolled++];
+	u->what = what;
+	(void)snprintf(u->where, sizeof(u->where), "%s", where);
+	u->count = 1;
+	if (e->options.strict && !e->refused) {
+		e->refused = true;
+		(void)snprintf(e->failure, sizeof(e->failure), "%s: %s (strict)", what, where);
+	}
+	for (i = 0; i < e->n_observers; i++)
+		if (e->observers[i].uncontrolled)
+			e->observers[i].uncontrolled(e->observers[i].arg, e, what, where);
+}
+
+/* Puts a task that was stopped by an event back into the queue: to the front, it still has its turn. */
+static int ready(struct engine *e, struct task *t, enum verdict_kind kind)
+{
+	t->state = TASK_READY;
+	t->in_call = false;
+	t->verdict = (struct verdict){ .kind = kind };
+	return sched_push_front(&e->sched, t);
+}
+
+static int on_call(struct engine *e, struct task *t, const struct event *event)
+{
+	struct call *c = &t->call;
+
+	*c = (struct call){ .nr = event->call.nr, .ip = event->call.ip, .first = true };
+	memcpy(c->args, event->call.args, sizeof(c->args));
+	c->row = policy_row(c->nr);
+	clock_charge(&e->clock, c->row->cost_ns);
+	t->cpu_ns = time_add(t->cpu_ns, c->row->cost_ns);
+	t->process->cpu_ns = time_add(t->process->cpu_ns, c->row->cost_ns);
+	c->start_ns = e->clock.now_ns;
+	if (c->nr >= 0 && c->nr < (int)(sizeof(e->stats.calls) / sizeof(e->stats.calls[0])))
+		e->stats.calls[c->nr]++;
+	if (t->sleep.valid && (t->sleep.nr != c->nr || memcmp(t->sleep.args, c->args, sizeof(t->sleep.args))))
+		t->sleep.valid = false;
+	process_unmark_dying(e, t->process);
+	if (c->row->flags & CALL_TOUCHES_IO)
+		e->io_dirty = true;
+	t->state = TASK_READY;
+	t->in_call = true;
+	if (e->clock.now_ns >= t->slice_end_ns)
+		return sched_push_back(&e->sched, t);
+	return sched_push_front(&e->sched, t);
+}
+
+static int on_done(struct engine *e, struct task *t, const struct event *event)
+{
+	t->call.done = true;
+	t->call.result = event->result;
+	t->state = TASK_READY;
+	return sched_push_front(&e->sched, t);
+}
+
+static int on_birth(struct engine *e, struct task *parent, const struct event *event)
+{
+	bool vfork = parent->clone_flags & CLONE_VFORK;
+	struct task *child;
+	int r;
+
+	child = task_born(e, parent, event->birth.child, event->birth.vtid, event->birth.vpid);
+	if (!child)
+		return -ENOMEM;
+	child->state = TASK_READY;
+	child->verdict = (struct verdict){ .kind = VERDICT_GO };
+	r = sched_push_back(&e->sched, child);
+	if (r < 0)
+		return r;
+	e->stats.births++;
+	r = ready(e, parent, VERDICT_GO);
+	if (r < 0 || !vfork)
+		return r;
+	sched_remove(&e->sched, parent);
+	parent->state = TASK_VFORK;
+	parent->vfork_child = child;
+	return 0;
+}
+
+static int on_exec(struct engine *e, struct task *t)
+{
+	unsigned char bytes[16];
+	int r;
+
+	process_unmark_dying(e, t->process);
+	r = task_exec(e, t);
+	if (r < 0)
+		return r;
+	e->stats.execs++;
+	rng_bytes(&t->rng, bytes, sizeof(bytes));
+	r = e->g->ops->exec_setup(e->g, t->id, bytes);
+	if (r == -ESRCH)
+		return 0;
+	return r < 0 ? r : ready(e, t, VERDICT_GO);
+}
+
+static int on_exit(struct engine *e, struct task *t, const struct event *event)
+{
+	struct process *p = t->process;
+	bool others = p->n_tasks > 1;
+	int r;
+
+	e->stats.deaths++;
+	/* A signal kills the whole process: the others' ends are under way. */
+	if (others && WIFSIGNALED(event->wait_status))
+		process_mark_dying(e, p);
+	r = task_died(e, t, event->wait_status);
+	/* Only the leader that is gone already is left: its event, the process's end, is under way. */
+	if (r >= 0 && others && p->n_tasks == 1 && p->leader && p->leader->leader_gone)
+		process_mark_dying(e, p);
+	return r;
+}
+
+static int on_signal(struct engine *e, struct task *t, const struct event *event)
+{
+	struct signal_state s;
+	int signo = event->siginfo.si_signo, r;
+	bool caught;
+
+	e->stats.signals++;
+	clock_charge(&e->clock, 1000);
+	r = e->g->ops->signal_state(e->g, t->id, &s);
+	if (r < 0)
+		return r == -ESRCH ? 0 : r;
+	caught = s.caught & 1ull << (signo - 1);
+	t->signal_is_fatal = !caught && !(s.ignored & 1ull << (signo - 1)) && signal_default_is_fatal(signo);
+	if (caught)
+		t->sleep.valid = false;
+	r = ready(e, t, VERDICT_SIGNAL);
+	t->verdict.siginfo = event->siginfo;
+	return r;
+}
+
+static bool all_stopped(struct engine *e, struct process *p)
+{
+	struct task *t;
+
+	LL_FOREACH(e->tasks, t) {
+		if (t->process == p && t->state != TASK_STOPPED && !t->leader_gone)
+			return false;
+	}
+	return true;
+}
+
+static int on_stopped(struct engine *e, struct task *t)
+{
+	struct process *p = t->process;
+	struct task *other;
+	int r;
+
+	t->state = TASK_STOPPED;
+	p->stopped = true;
+	LL_FOREACH(e->tasks, other) {
+		if (other->process != p || other->state != TASK_BLOCKED)
+			continue;
+		r = task_wake(e, other, WAKE_SIGNAL);
+		if (r < 0)
+			return r;
+	}
+	if (all_stopped(e, p)) {
+		p->stop_unreported = true;
+		p->continue_unreported = false;
+		r = process_changed(e, p);
+		if (r < 0)
+			return r;
+	}
+	return ready(e, t, VERDICT_LISTEN);
+}
+
+static int on_continued(struct engine *e, struct task *t)
+{
+	struct process *p = t->process;
+	int r;
+
+	if (e->n_expected)
+		e->n_expected--;
+	if (p->stopped) {
+		p->stopped = p->stop_unreported = false;
+		p->continue_unreported = true;
+		r = process_changed(e, p);
+		if (r < 0)
+			return r;
+	}
+	t->state = TASK_READY;
+	t->in_call = false;
+	t->verdict = (struct verdict){ .kind = VERDICT_GO };
+	return sched_push_back(&e->sched, t);
+}
+
+/* The running task has been silent for long. In the kernel: it blocks where we did not expect it; the others go on. */
+static int on_alarm(struct engine *e, struct task *t, const struct event *event)
+{
+	if (!event->in_kernel || e->running != t)
+		return 0;
+	engine_report_uncontrolled(e, "blocked in the kernel", t->call.row ? t->call.row->name : "start");
+	t->state = TASK_ADRIFT;
+	e->n_adrift++;
+	e->running = NULL;
+	return 0;
+}
+
+static int on_outside(struct engine *e, const struct event *event)
+{
+	siginfo_t info = { .si_signo = event->signo, .si_code = SI_USER };
+	int r;
+
+	if (!e->first || !e->first->leader)
+		return 0;
+	r = e->g->ops->signal_send(e->g, e->first->leader->id, false, &info);
+	if (r < 0 && r != -ESRCH)
+		return r;
+	signals_changed(e, e->first);
+	return 0;
+}
+
+static int dispatch(struct engine *e, struct task *t, const struct event *event)
+{
+	switch (event->kind) {
+	case EVENT_CALL:
+		return on_call(e, t, event);
+	case EVENT_DONE:
+		return on_done(e, t, event);
+	case EVENT_BIRTH:
+		return on_birth(e, t, event);
+	case EVENT_EXEC:
+		return on_exec(e, t);
+	case EVENT_EXIT:
+		return on_exit(e, t, event);
+	case EVENT_SIGNAL:
+		return on_signal(e, t, event);
+	case EVENT_STOPPED:
+		return on_stopped(e, t);
+	case EVENT_CONTINUED:
+		return on_continued(e, t);
+	case EVENT_ALARM:
+		return on_alarm(e, t, event);
+	case EVENT_OUTSIDE:
+		return on_outside(e, event);
+	case EVENT_NONE:
+		break;
+	}
+	return -EINVAL;
+}
+
+int engine_event(struct engine *e, const struct event *event)
+{
+	struct task *t = NULL;
+	int r;
+
+	e->turn++;
+	e->stats.turns++;
+	for (size_t i = 0; i < e->n_observers; i++)
+		if (e->observers[i].event)
+			e->observers[i].event(e->observers[i].arg, e, event);
+	if (event->kind != EVENT_OUTSIDE) {
+		t = task_find(e, event->task);
+		if (!t)
+			return engine_fail(e, ESRCH, "event of task %d, which does not exist", event->task);
+		if (event->kind != EVENT_ALARM) {
+			if (t->state == TASK_ADRIFT)
+				e->n_adrift--;
+			else if (t->state == TASK_READY && event->kind != EVENT_EXIT)
+				sched_remove(&e->sched, t);
+			if (e->running == t)
+				e->running = NULL;
+		}
+	}
+	r = dispatch(e, t, event);
+	return r < 0 ? engine_fail(e, -r, "event %d of task %d at turn %llu", (int)event->kind, event->task,
+				   (unsigned long long)e->turn)
+		     : 0;
+}
+
+static const char *const wait_names[] = {
+	[WAIT_NONE] = "nothing",	   [WAIT_FDS] = "a descriptor", [WAIT_FUTEX] = "a futex",
+	[WAIT_CHILD] = "a child process",  [WAIT_SIGNAL] = "a signal",	[WAIT_TIME] = "time to pass",
+	[WAIT_EVENT] = "another process",
+};
+
+static void describe(struct engine *e, FILE *f, struct task *t)
+{
+	char *stack = NULL;
+
+	(void)fprintf(f, "  thread %d of process %d", t->vtid, t->process->vpid);
+	if (t->state == TASK_BLOCKED)
+		(void)fprintf(f, " waits in %s for %s since turn %llu\n", t->call.row->name, wait_names[t->wait.kind],
+			      (unsigned long long)t->wait.since_turn);
+	else if (t->state == TASK_VFORK)
+		(void)fprintf(f, " waits for its vfork child\n");
+	else if (t->state == TASK_STOPPED)
+		(void)fprintf(f, " is stopped by a signal\n");
+	else
+		(void)fprintf(f, " could go on\n");
+	if (e->g->ops->backtrace && e->g->ops->backtrace(e->g, t->id, &stack) == 0 && stack)
+		(void)fprintf(f, "%s", stack);
+	free(stack);
+}
+
+char *engine_describe_waiters(struct engine *e)
+{
+	struct task *t;
+	char *text = NULL;
+	size_t size;
+	FILE *f;
+
+	f = open_memstream(&text, &size);
+	if (!f)
+		return NULL;
+	LL_FOREACH(e->tasks, t) {
+		if (!t->leader_gone)
+			describe(e, f, t);
+	}
+	return fclose(f) == 0 ? text : NULL;
+}

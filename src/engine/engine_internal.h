@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The engine's state and what its files share. Private to src/engine/. */
+#ifndef HS_ENGINE_ENGINE_INTERNAL_H
+#define HS_ENGINE_ENGINE_INTERNAL_H
+
+#include "base/rng.h"
+#include "engine/clock.h"
+#include "engine/engine.h"
+#include "engine/futex.h"
+#include "engine/sched.h"
+#include "engine/task.h"
+#include "engine/timers.h"
+
+#define OBSERVERS_MAX 4
+#define UNCONTROLLED_MAX 256
+
+struct engine {
+	struct engine_options options;
+	struct guest *g;
+	struct clock clock;
+	struct sched sched;
+	struct timers timers;
+	struct futexes futexes;
+
+	struct task *tasks;        /* by birth, living only */
+	struct process *processes; /* by birth, living and zombies */
+	struct process *first;     /* the program; its status is the run's. NULL once gone */
+	struct task *running;      /* was resumed, its event is awaited */
+	struct task *last;         /* had the last turn; not dereferenced, may be dead */
+	struct task *leader_exit;  /* an exiting leader whose end has to be settled */
+	int next_process_id;
+	uint64_t next_mm_id;
+	unsigned n_dying;     /* processes with dying set */
+	unsigned n_expected;  /* EVENT_CONTINUED events that are sure to come */
+	bool io_dirty;        /* readiness may have changed since it was asked last */
+	bool network_dirty;   /* packets may be under way */
+	bool signals_dirty;   /* some process has signals_dirty set */
+	uint64_t next_deadline_ns; /* lower bound of the deadlines of blocked tasks */
+	unsigned n_adrift;
+	bool ended;
+	bool refused; /* strict mode met something uncontrolled */
+	int exit_status;
+	bool init_is_guest;   /* the first process is pid 1 and adopts orphans */
+
+	struct rng task_rng;   /* root of the tasks' streams */
+	struct rng kernel_rng; /* what the kernel would draw: AT_RANDOM, uuids */
+
+	uint64_t turn;
+	struct engine_stats stats;
+	struct engine_observer observers[OBSERVERS_MAX];
+	size_t n_observers;
+	struct uncontrolled uncontrolled[UNCONTROLLED_MAX];
+	size_t n_uncontrolled;
+	char failure[512];
+};
+
+/* Stores the message for engine_failure() and returns -code. The first one stays. */
+int engine_fail(struct engine *e, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Counts something that is not under control. In strict mode the run ends at the next engine_next(). */
+void engine_report_uncontrolled(struct engine *e, const char *what, const char *where);
+
+/* task.c: births and deaths. NULL when out of memory. */
+struct task *task_find(struct engine *e, int id);
+struct task *task_first(struct engine *e, int vtid, int vpid);
+struct task *task_born(struct engine *e, struct task *parent, int id, int vtid, int vpid);
+int task_died(struct engine *e, struct task *t, int wait_status);
+int task_exec(struct engine *e, struct task *t);
+void task_free_all(struct engine *e);
+struct process *process_find(struct engine *e, int vpid);
+/* The thread's end has taken effect although its event is still to come (exited leader). */
+int task_end_effects(struct engine *e, struct task *t);
+/* Death, stop or continuation of a process: its parent is to hear of it. */
+int process_changed(struct engine *e, struct process *p);
+void process_mark_dying(struct engine *e, struct process *p);
+void process_unmark_dying(struct engine *e, struct process *p);
+void process_forget(struct engine *e, struct process *p);
+
+/* turn.c: makes a blocked task ready again, for a WAKE_ reason. */
+int task_wake(struct engine *e, struct task *t, unsigned why);
+
+/* signals.c: a signal may have been queued for this process (NULL: for any). */
+void signals_changed(struct engine *e, struct process *p);
+int signals_wake(struct engine *e);
+/* True when delivering signo with its default action ends the process. */
+bool signal_default_is_fatal(int signo);
+/* Would any pending signal be delivered to the task, judged by `mask` when it is not NULL? */
+int signals_deliverable(struct engine *e, struct task *t, const uint64_t *mask, bool *ret_deliverable);
+
+/* handle_signal.c: see there. */
+int wait_with_sigmask(struct engine *e, struct task *t, uint64_t mask_addr);
+/* handle_rand.c: len bytes of the task's stream to guest memory; *ret_done of them arrived. 0 or -errno. */
+int random_to_guest(struct engine *e, struct task *t, uint64_t addr, uint64_t len, uint64_t *ret_done);
+
+/* Guest operations, shortened. */
+static inline int guest_read(struct engine *e, struct task *t, uint64_t addr, void *buf, size_t len)
+{
+	return e->g->ops->read(e->g, t->id, addr, buf, len);
+}
+
+static inline int guest_write(struct engine *e, struct task *t, uint64_t addr, const void *buf, size_t len)
+{
+	return e->g->ops->write(e->g, t->id, addr, buf, len);
+}
+
+#endif

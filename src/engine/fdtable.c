@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Facts about descriptors: see fdtable.h. */
+#include "engine/fdtable.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/engine_internal.h"
+
+#define FDTABLE_LIMIT 65536 /* numbers above are looked up each time */
+
+struct fdtable {
+	unsigned refs;
+	size_t n;
+	struct fd_info **info; /* by number; NULL: not known */
+	struct fd_info scratch; /* for numbers beyond the limit */
+};
+
+struct fdtable *fdtable_new(void)
+{
+	struct fdtable *table;
+
+	table = calloc(1, sizeof(*table));
+	if (table)
+		table->refs = 1;
+	return table;
+}
+
+struct fdtable *fdtable_ref(struct fdtable *table)
+{
+	table->refs++;
+	return table;
+}
+
+struct fdtable *fdtable_copy(const struct fdtable *table)
+{
+	struct fdtable *copy;
+
+	copy = fdtable_new();
+	if (!copy || !table->n)
+		return copy;
+	copy->info = calloc(table->n, sizeof(*copy->info));
+	if (!copy->info)
+		return copy; /* a cache may be empty */
+	copy->n = table->n;
+	for (size_t i = 0; i < table->n; i++) {
+		if (!table->info[i])
+			continue;
+		copy->info[i] = malloc(sizeof(**copy->info));
+		if (copy->info[i])
+			*copy->info[i] = *table->info[i];
+	}
+	return copy;
+}
+
+void fdtable_unref(struct engine *e, struct fdtable *table)
+{
+	(void)e;
+	if (!table || --table->refs > 0)
+		return;
+	fdtable_forget_range(table, 0, UINT32_MAX);
+	free(table->info);
+	free(table);
+}
+
+void fdtable_forget(struct fdtable *table, int fd)
+{
+	if (fd >= 0)
+		fdtable_forget_range(table, (unsigned)fd, (unsigned)fd);
+}
+
+void fdtable_forget_range(struct fdtable *table, unsigned first, unsigned last)
+{
+	for (size_t i = first; i < table->n && i <= last; i++) {
+		free(table->info[i]);
+		table->info[i] = NULL;
+	}
+}
+
+/* The place for a number's facts; NULL when it has none (too high, no memory). */
+static struct fd_info **slot(struct fdtable *table, int fd)
+{
+	struct fd_info **grown;
+	size_t n;
+
+	if (fd < 0 || fd >= FDTABLE_LIMIT)
+		return NULL;
+	if ((size_t)fd >= table->n) {
+		n = (size_t)fd + 16;
+		grown = realloc(table->info, n * sizeof(*grown));
+		if (!grown)
+			return NULL;
+		memset(grown + table->n, 0, (n - table->n) * sizeof(*grown));
+		table->info = grown;
+		table->n = n;
+	}
+	return &table->info[fd];
+}
+
+int fdtable_info(struct engine *e, struct task *t, int fd, const struct fd_info **ret_info)
+{
+	struct fd_info **at, info;
+	int handle, r;
+
+	at = slot(t->fds, fd);
+	if (at && *at) {
+		*ret_info = *at;
+		return 0;
+	}
+	handle = e->g->ops->fd_borrow(e->g, t->id, fd);
+	if (handle < 0)
+		return handle;
+	r = e->g->ops->handle_info(e->g, handle, &info);
+	e->g->ops->handle_release(e->g, handle);
+	if (r < 0)
+		return r;
+	if (at)
+		*at = malloc(sizeof(**at));
+	if (at && *at) {
+		**at = info;
+		*ret_info = *at;
+	} else {
+		t->fds->scratch = info;
+		*ret_info = &t->fds->scratch;
+	}
+	return 0;
+}

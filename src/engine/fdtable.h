@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is known about descriptors: a cache of facts that do not change while a descriptor number stays open (kind, identity).
+ * Filled on first use, forgotten when a call may change what the number means. The kernel's table stays the truth.
+ */
+#ifndef HS_ENGINE_FDTABLE_H
+#define HS_ENGINE_FDTABLE_H
+
+#include "engine/guest.h"
+
+struct engine;
+struct fdtable;
+struct task;
+
+struct fdtable *fdtable_new(void);
+struct fdtable *fdtable_ref(struct fdtable *table);
+struct fdtable *fdtable_copy(const struct fdtable *table);
+void fdtable_unref(struct engine *e, struct fdtable *table);
+
+/*
+ * The facts about the task's descriptor. *ret_info points into the table, valid until the next call that changes it; its size, nlink and
+ * O_NONBLOCK flag may be stale. -EBADF when there is no such descriptor.
+ */
+int fdtable_info(struct engine *e, struct task *t, int fd, const struct fd_info **ret_info);
+
+/* What the number means may change: forget it. */
+void fdtable_forget(struct fdtable *table, int fd);
+void fdtable_forget_range(struct fdtable *table, unsigned first, unsigned last);
+
+#endif

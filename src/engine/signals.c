@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Signals. Queues, masks and actions stay in the kernel, which keeps them correctly as long as events happen in a fixed order. What is decided
+ * here is when a task that is parked in a call is taken out of it for a signal; the kernel then delivers it (EVENT_SIGNAL) and restarts or ends
+ * the call as signal(7) says.
+ */
+#include <errno.h>
+#include <utlist.h>
+
+#include "engine/engine_internal.h"
+
+#define BIT(signo) (1ull << ((signo)-1))
+
+/* Ignored when their action is the default (signal(7)). */
+#define DEFAULT_IGNORED (BIT(SIGCHLD) | BIT(SIGCONT) | BIT(SIGURG) | BIT(SIGWINCH))
+#define DEFAULT_STOPS (BIT(SIGSTOP) | BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU))
+
+bool signal_default_is_fatal(int signo)
+{
+	return !(BIT(signo) & (DEFAULT_IGNORED | DEFAULT_STOPS));
+}
+
+void signals_changed(struct engine *e, struct process *p)
+{
+	if (p) {
+		p->signals_dirty = true;
+	} else {
+		LL_FOREACH(e->processes, p)
+			p->signals_dirty = true;
+	}
+	e->signals_dirty = true;
+}
+
+/* Of the pending ones, those that would do something if they were delivered. */
+static uint64_t effective(const struct signal_state *s, uint64_t pending, uint64_t mask)
+{
+	uint64_t ignored = (s->ignored | DEFAULT_IGNORED) & ~s->caught;
+
+	return pending & ~mask & ~ignored;
+}
+
+int signals_deliverable(struct engine *e, struct task *t, const uint64_t *mask, bool *ret_deliverable)
+{
+	struct signal_state s;
+	int r;
+
+	*ret_deliverable = false;
+	r = e->g->ops->signal_state(e->g, t->id, &s);
+	if (r == -ESRCH)
+		return 0;
+	if (r < 0)
+		return r;
+	*ret_deliverable = effective(&s, s.thread_pending | s.process_pending, mask ? *mask : s.blocked) != 0;
+	return 0;
+}
+
+/* One process: thread-directed signals wake their thread, process-directed ones the first thread that does not block them. */
+static int wake_process(struct engine *e, struct process *p)
+{
+	uint64_t taken = 0, mine, shared;
+	struct signal_state s;
+	struct task *t;
+	int r;
+
+	LL_FOREACH(e->tasks, t) {
+		if (t->process != p || t->state != TASK_BLOCKED)
+			continue;
+		r = e->g->ops->signal_state(e->g, t->id, &s);
+		if (r == -ESRCH)
+			continue;
+		if (r < 0)
+			return r;
+		if (t->wait.has_sigmask)
+			s.blocked = t->wait.sigmask;
+		mine = effective(&s, s.thread_pending, s.blocked) | (s.thread_pending & t->wait.sigwanted);
+		shared = (effective(&s, s.process_pending, s.blocked) | (s.process_pending & t->wait.sigwanted)) & ~taken;
+		if (!mine && !shared)
+			continue;
+		taken |= shared;
+		r = task_wake(e, t, WAKE_SIGNAL);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int signals_wake(struct engine *e)
+{
+	struct process *p;
+	int r;
+
+	if (!e->signals_dirty)
+		return 0;
+	e->signals_dirty = false;
+	LL_FOREACH(e->processes, p) {
+		if (!p->signals_dirty)
+			continue;
+		p->signals_dirty = false;
+		r = wake_process(e, p);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The turn: who goes on, and what it is told. A task's call is considered when the task is picked, never before: what another task did in
+ * between counts. Considering may leave it parked; then the next one is picked. When nobody can go on, time jumps to the next
+ * deadline; when there is none, the run waits for the outside, or it is a deadlock.
+ */
+#include <errno.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "engine/engine_internal.h"
+#include "engine/wait.h"
+
+int task_wake(struct engine *e, struct task *t, unsigned why)
+{
+	t->wait.wake |= why;
+	if (t->state != TASK_BLOCKED)
+		return 0;
+	t->state = TASK_READY;
+	return sched_push_back(&e->sched, t);
+}
+
+static void park(struct engine *e, struct task *t)
+{
+	t->state = TASK_BLOCKED;
+	t->wait.since_turn = t->wait.since_turn ? t->wait.since_turn : e->turn;
+	t->wait.wake = 0;
+	if (t->wait.deadline_ns < e->next_deadline_ns)
+		e->next_deadline_ns = t->wait.deadline_ns;
+}
+
+/* A parked call is given up for a signal: the kernel's restart code of this call. */
+static int restart_code(const struct policy_row *row)
+{
+	if (row->flags & CALL_EINTR)
+		return -EINTR;
+	return row->flags & CALL_NOHAND ? WAIT_ERESTARTNOHAND : WAIT_ERESTARTSYS;
+}
+
+int wait_interrupt(struct task *t, struct verdict *v, int code)
+{
+	v->kind = VERDICT_RESTART;
+	v->value = code;
+	if (t->wait.deadline_ns != TIME_NEVER) {
+		t->sleep.valid = true;
+		t->sleep.nr = t->call.nr;
+		memcpy(t->sleep.args, t->call.args, sizeof(t->sleep.args));
+		t->sleep.deadline_ns = t->wait.deadline_ns;
+	}
+	return 0;
+}
+
+static int refuse_unlisted(struct engine *e, struct task *t, struct verdict *v)
+{
+	char number[24] = "call ";
+	size_t at = sizeof(number) - 1;
+	unsigned nr = (unsigned)t->call.nr;
+
+	number[at] = '\0';
+	do {
+		number[--at] = (char)('0' + nr % 10);
+		nr /= 10;
+	} while (nr);
+	memmove(number + 5, number + at, sizeof(number) - at);
+	engine_report_uncontrolled(e, "unknown system call", number);
+	return e->options.allow_uncontrolled ? verdict_continue(v) : verdict_errno(v, ENOSYS);
+}
+
+static int consider_call(struct engine *e, struct task *t, struct verdict *v)
+{
+	const struct policy_row *row = t->call.row;
+
+	switch (row->class) {
+	case CLASS_UNLISTED:
+		return refuse_unlisted(e, t, v);
+	case CLASS_PASS:
+		return verdict_continue(v);
+	case CLASS_REFUSE:
+		return verdict_errno(v, row->error);
+	case CLASS_ORDER:
+	case CLASS_FIXUP:
+	case CLASS_EMULATE:
+		return row->handler(e, t, v);
+	}
+	return engine_fail(e, EINVAL, "the policy row of %s has no class", row->name);
+}
+
+/* What a picked task is told. VERDICT_BLOCK: it stays parked. */
+static int consider(struct engine *e, struct task *t, struct verdict *v)
+{
+	int r;
+
+	*v = (struct verdict){ .kind = VERDICT_NONE };
+	if (!t->in_call) {
+		*v = t->verdict;
+		t->verdict.kind = VERDICT_NONE;
+		return 0;
+	}
+	if (t->process->stopped && !t->call.done) {
+		return wait_interrupt(t, v, restart_code(t->call.row));
+	}
+	r = consider_call(e, t, v);
+	t->call.first = false;
+	if (r < 0)
+		return r;
+	if (v->kind == VERDICT_BLOCK && wait_interrupted(t))
+		return wait_interrupt(t, v, restart_code(t->call.row));
+	return 0;
+}
+
+/* Everything that may make tasks ready without an event of theirs. */
+static int wake_all(struct engine *e)
+{
+	int r;
+
+	r = timers_fire(&e->timers, e, e->clock.now_ns);
+	if (r >= 0)
+		r = waits_expire(e);
+	if (r >= 0)
+		r = signals_wake(e);
+	/* While one task keeps its turn nobody else is asked: that is what "run until block" saves. */
+	if (r >= 0 && sched_peek(&e->sched) != e->last) {
+		r = waits_poll(e);
+		if (r >= 0)
+			r = waits_kick(e);
+	}
+	return r;
+}
+
+/* Real time a virtual deadline leaves for input from outside to arrive, in ms. */
+static int outside_allowance_ms(struct engine *e, uint64_t deadline_ns)
+{
+	uint64_t ms;
+
+	if (deadline_ns == TIME_NEVER)
+		return -1;
+	ms = (deadline_ns - e->clock.now_ns) / 1000000 + 1;
+	return ms > 3600000 ? 3600000 : (int)ms;
+}
+
+/* Nobody can run. *ret_decided: the step is filled in; else: look again. */
+static int idle(struct engine *e, struct step *step, bool *ret_decided)
+{
+	uint64_t deadline = waits_next_deadline(e);
+	int r;
+
+	*ret_decided = false;
+	e->last = NULL;
+	r = waits_outside(e, outside_allowance_ms(e, deadline));
+	if (r == -EINTR || (r == -ENOENT && e->n_adrift)) {
+		step->kind = STEP_WAIT;
+		*ret_decided = true;
+		return 0;
+	}
+	if (r > 0)
+		return 0;
+	if (r < 0 && r != -ENOENT)
+		return r;
+	if (deadline != TIME_NEVER) {
+		clock_jump(&e->clock, deadline);
+		return 0;
+	}
+	if (r == -ENOENT) {
+		step->kind = STEP_DEADLOCK;
+		*ret_decided = true;
+	}
+	return 0;
+}
+
+/* The thread-group leader that was just let into exit(2) gives no event of its own while its threads live. */
+static int settle_leader_exit(struct engine *e)
+{
+	struct task *t = e->leader_exit;
+	int r;
+
+	e->leader_exit = NULL;
+	e->running = NULL;
+	r = e->g->ops->settle_leader(e->g, t->id);
+	if (r < 0)
+		return r;
+	t->state = TASK_DEAD;
+	t->leader_gone = true;
+	return task_end_effects(e, t);
+}
+
+static void resume(struct engine *e, struct task *t, struct step *step)
+{
+	struct verdict *v = &step->verdict;
+
+	step->kind = STEP_RESUME;
+	step->task = t->id;
+	step->no_event = v->kind == VERDICT_LISTEN || t == e->leader_exit;
+	if (e->last != t) {
+		e->stats.switches++;
+		t->slice_end_ns = time_add(e->clock.now_ns, e->options.quantum_ns);
+	}
+	e->last = t;
+	if (v->kind != VERDICT_HOOK)
+		wait_clear(e, t);
+	if (v->kind == VERDICT_LISTEN) {
+		t->state = TASK_STOPPED;
+		return;
+	}
+	t->state = TASK_RUNNING;
+	e->running = t;
+	if (v->kind == VERDICT_SIGNAL && t->signal_is_fatal)
+		process_mark_dying(e, t->process);
+}
+
+int engine_next(struct engine *e, struct step *ret_step)
+{
+	struct step *step = ret_step;
+	struct task *t;
+	bool decided;
+	int r = 0;
+
+	*step = (struct step){ 0 };
+	if (e->leader_exit)
+		r = settle_leader_exit(e);
+	while (r >= 0) {
+		if (e->refused || e->ended || !e->tasks) {
+			step->kind = e->refused ? STEP_REFUSED : STEP_END;
+			step->exit_status = e->exit_status;
+			return 0;
+		}
+		if (e->running || e->n_dying || e->n_expected) {
+			step->kind = STEP_WAIT;
+			return 0;
+		}
+		r = wake_all(e);
+		if (r < 0)
+			break;
+		t = sched_pop(&e->sched);
+		if (!t) {
+			r = idle(e, step, &decided);
+			if (r >= 0 && decided)
+				return 0;
+			continue;
+		}
+		r = consider(e, t, &step->verdict);
+		if (r == -ESRCH) { /* killed by something that we did not decide; its death will be reported */
+			t->state = TASK_RUNNING;
+			process_mark_dying(e, t->process);
+			r = 0;
+			continue;
+		}
+		if (r < 0)
+			break;
+		if (step->verdict.kind == VERDICT_BLOCK) {
+			park(e, t);
+			continue;
+		}
+		resume(e, t, step);
+		for (size_t i = 0; i < e->n_observers; i++)
+			if (e->observers[i].verdict)
+				e->observers[i].verdict(e->observers[i].arg, e, t->id, &step->verdict);
+		return 0;
+	}
+	return engine_fail(e, -r, "the run cannot go on at turn %llu", (unsigned long long)e->turn);
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How handlers wait: see wait.h. */
+#include "engine/wait.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "base/cleanup.h"
+#include "engine/engine_internal.h"
+
+void wait_clear(struct engine *e, struct task *t)
+{
+	struct futex_waiter *futex = t->wait.futex;
+
+	for (size_t i = 0; i < t->wait.n_polls; i++)
+		if (t->wait.polls[i].handle >= 0)
+			e->g->ops->handle_release(e->g, t->wait.polls[i].handle);
+	free(t->wait.polls);
+	t->wait = (struct wait){ .deadline_ns = TIME_NEVER, .futex = futex };
+}
+
+void wait_for(struct task *t, enum wait_kind kind)
+{
+	t->wait.kind = kind;
+}
+
+void wait_until(struct engine *e, struct task *t, uint64_t deadline_ns)
+{
+	if (t->wait.deadline_ns != TIME_NEVER)
+		return;
+	if (t->sleep.valid && t->sleep.nr == t->call.nr && !memcmp(t->sleep.args, t->call.args, sizeof(t->sleep.args)))
+		deadline_ns = t->sleep.deadline_ns;
+	t->wait.deadline_ns = deadline_ns;
+	if (deadline_ns < e->next_deadline_ns)
+		e->next_deadline_ns = deadline_ns;
+}
+
+int wait_fds_add(struct engine *e, struct task *t, int fd, short events)
+{
+	struct handle_poll *grown;
+	int handle;
+
+	handle = e->g->ops->fd_borrow(e->g, t->id, fd);
+	if (handle < 0)
+		return handle;
+	grown = realloc(t->wait.polls, (t->wait.n_polls + 1) * sizeof(*grown));
+	if (!grown) {
+		e->g->ops->handle_release(e->g, handle);
+		return -ENOMEM;
+	}
+	grown[t->wait.n_polls++] = (struct handle_poll){ .handle = handle, .events = events };
+	t->wait.polls = grown;
+	t->wait.kind = WAIT_FDS;
+	return 0;
+}
+
+int wait_fds_ready(struct engine *e, struct task *t)
+{
+	int r;
+
+	if (!t->wait.n_polls)
+		return 0;
+	r = e->g->ops->handles_poll(e->g, t->wait.polls, t->wait.n_polls, 0);
+	if (r != 0 || !e->network_dirty)
+		return r < 0 ? r : r > 0;
+	/* Loopback packets may be under way: "not ready" counts only when they have arrived. */
+	r = e->g->ops->settle_network(e->g);
+	if (r < 0)
+		return r;
+	e->network_dirty = false;
+	r = e->g->ops->handles_poll(e->g, t->wait.polls, t->wait.n_polls, 0);
+	return r < 0 ? r : r > 0;
+}
+
+int wait_fd(struct engine *e, struct task *t, int fd, short events)
+{
+	int r;
+
+	if (!t->wait.n_polls) {
+		r = wait_fds_add(e, t, fd, events);
+		if (r < 0)
+			return r;
+	}
+	return wait_fds_ready(e, t);
+}
+
+int wait_is_nonblocking(struct engine *e, struct task *t)
+{
+	struct fd_info info;
+	int r;
+
+	r = e->g->ops->handle_info(e->g, t->wait.polls[0].handle, &info);
+	if (r < 0)
+		return r;
+	return (info.open_flags & O_NONBLOCK) != 0;
+}
+
+int waits_expire(struct engine *e)
+{
+	uint64_t next = TIME_NEVER;
+	struct task *t;
+	int r;
+
+	if (e->clock.now_ns < e->next_deadline_ns)
+		return 0;
+	LL_FOREACH(e->tasks, t) {
+		if (t->state != TASK_BLOCKED)
+			continue;
+		if (t->wait.deadline_ns > e->clock.now_ns) {
+			next = t->wait.deadline_ns < next ? t->wait.deadline_ns : next;
+			continue;
+		}
+		r = task_wake(e, t, WAKE_TIMEOUT);
+		if (r < 0)
+			return r;
+	}
+	e->next_deadline_ns = next;
+	return 0;
+}
+
+uint64_t waits_next_deadline(struct engine *e)
+{
+	uint64_t next = timers_next(&e->timers);
+	struct task *t;
+
+	LL_FOREACH(e->tasks, t) {
+		if (t->state == TASK_BLOCKED && t->wait.deadline_ns < next)
+			next = t->wait.deadline_ns;
+	}
+	return next;
+}
+
+int waits_kick(struct engine *e)
+{
+	struct task *t;
+	int r;
+
+	LL_FOREACH(e->tasks, t) {
+		if (t->state != TASK_BLOCKED || t->wait.kind != WAIT_EVENT)
+			continue;
+		r = task_wake(e, t, WAKE_READY);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Copies what all blocked tasks wait for into one array. */
+static int collect(struct engine *e, struct handle_poll **ret_polls, size_t *ret_n)
+{
+	struct handle_poll *polls;
+	struct task *t;
+	size_t n = 0;
+
+	LL_FOREACH(e->tasks, t) {
+		if (t->state == TASK_BLOCKED && t->wait.kind == WAIT_FDS)
+			n += t->wait.n_polls;
+	}
+	*ret_n = n;
+	*ret_polls = NULL;
+	if (!n)
+		return 0;
+	polls = calloc(n, sizeof(*polls));
+	if (!polls)
+		return -ENOMEM;
+	*ret_polls = polls;
+	LL_FOREACH(e->tasks, t) {
+		if (t->state != TASK_BLOCKED || t->wait.kind != WAIT_FDS)
+			continue;
+		memcpy(polls, t->wait.polls, t->wait.n_polls * sizeof(*polls));
+		polls += t->wait.n_polls;
+	}
+	return 0;
+}
+
+static int wake_ready(struct engine *e, const struct handle_poll *polls)
+{
+	struct task *t;
+	bool ready;
+	int r;
+
+	LL_FOREACH(e->tasks, t) {
+		if (t->state != TASK_BLOCKED || t->wait.kind != WAIT_FDS)
+			continue;
+		ready = false;
+		for (size_t i = 0; i < t->wait.n_polls; i++)
+			ready |= polls[i].revents != 0;
+		polls += t->wait.n_polls;
+		if (!ready)
+			continue;
+		r = task_wake(e, t, WAKE_READY);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int waits_poll(struct engine *e)
+{
+	_cleanup_free_ struct handle_poll *polls = NULL;
+	size_t n;
+	int r;
+
+	if (!e->io_dirty)
+		return 0;
+	e->io_dirty = false;
+	r = collect(e, &polls, &n);
+	if (r < 0 || !n)
+		return r;
+	if (e->network_dirty) {
+		r = e->g->ops->settle_network(e->g);
+		if (r < 0)
+			return r;
+		e->network_dirty = false;
+	}
+	r = e->g->ops->handles_poll(e->g, polls, n, 0);
+	return r > 0 ? wake_ready(e, polls) : r;
+}
+
+/* Keeps only the handles that the outside can make ready; the others are asked for nothing. */
+static int only_external(struct engine *e, struct handle_poll *polls, size_t n)
+{
+	struct fd_info info;
+	int found = 0, r;
+
+	for (size_t i = 0; i < n; i++) {
+		r = e->g->ops->handle_info(e->g, polls[i].handle, &info);
+		if (r < 0)
+			return r;
+		if (info.external)
+			found++;
+		else
+			polls[i].handle = -1;
+	}
+	return found;
+}
+
+int waits_outside(struct engine *e, int timeout_ms)
+{
+	_cleanup_free_ struct handle_poll *polls = NULL;
+	size_t n;
+	int r;
+
+	r = collect(e, &polls, &n);
+	if (r < 0)
+		return r;
+	r = n ? only_external(e, polls, n) : 0;
+	if (r <= 0)
+		return r < 0 ? r : -ENOENT;
+	r = e->g->ops->handles_poll(e->g, polls, n, timeout_ms);
+	if (r <= 0)
+		return r;
+	r = wake_ready(e, polls);
+	return r < 0 ? r : 1;
+}
