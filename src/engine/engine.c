@@ -220,7 +220,7 @@ static int on_exec(struct engine *e, struct task *t)
 	return r < 0 ? r : ready(e, t, VERDICT_GO);
 }
 
-static int on_exit(struct engine *e, struct task *t, const struct event *event)
+static int on_death(struct engine *e, struct task *t, const struct event *event)
 {
 	struct process *p = t->process;
 	bool others = p->n_tasks > 1;
@@ -351,7 +351,7 @@ static int dispatch(struct engine *e, struct task *t, const struct event *event)
 	case EVENT_EXEC:
 		return on_exec(e, t);
 	case EVENT_EXIT:
-		return on_exit(e, t, event);
+		return on_death(e, t, event);
 	case EVENT_SIGNAL:
 		return on_signal(e, t, event);
 	case EVENT_STOPPED:
