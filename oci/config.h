@@ -133,7 +133,11 @@ struct oci_mount {
 	struct oci_strings options; /* as written */
 	uint64_t flags, flags_clear; /* MS_* */
 	uint64_t propagation; /* 0, or one of MS_SHARED, MS_SLAVE, MS_PRIVATE, MS_UNBINDABLE, perhaps | MS_REC */
-	uint64_t rec_attr_set, rec_attr_clear; /* MOUNT_ATTR_* for mount_setattr(2) with AT_RECURSIVE: "rro", "rnosuid" ... */
+	/*
+	 * MOUNT_ATTR_* for attr_set and attr_clr of mount_setattr(2) with AT_RECURSIVE: "rro", "rnosuid" ... Access times are
+	 * a field: clear then has all of MOUNT_ATTR__ATIME.
+	 */
+	uint64_t rec_attr_set, rec_attr_clear;
 	bool tmpcopyup;
 	enum oci_idmap idmap;
 	char *data; /* the other options, joined by commas; NULL without any */

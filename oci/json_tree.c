@@ -212,9 +212,8 @@ static int builder_run(struct builder *b, const char *name, struct error *err)
 	if (status == yajl_status_ok) {
 		builder_advance(b, b->len);
 		status = yajl_complete_parse(b->yajl);
-	} else if (status == yajl_status_error) {
-		builder_advance(b, yajl_get_bytes_consumed(b->yajl));
 	}
+	builder_find_token(b); /* the one that is wrong, should there be an error */
 	if (b->r == -ENOMEM)
 		return error_set(err, ENOMEM, "%s: out of memory", name);
 	if (b->r == -E2BIG)
