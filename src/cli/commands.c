@@ -15,6 +15,8 @@
 
 enum { MAX_NAME = 31 };
 
+enum log_level arg_log_level = LOG_LEVEL_WARNING;
+
 const struct command *command_find(const struct command_table *table, const char *name)
 {
 	for (size_t i = 0; i < table->count; i++)

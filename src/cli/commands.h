@@ -9,6 +9,11 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/log.h"
+
+/* From --log before the command, or HERMIT_LOG. */
+extern enum log_level arg_log_level;
+
 /* argv[0] is the command's name; the result is the exit status of the program. */
 typedef int command_fn(int argc, char **argv);
 
@@ -50,6 +55,7 @@ int command_dispatch(const struct command_table *table, int argc, char **argv);
 /* Prepares argp: the program's name in front of messages ("hermit run"), exit status of usage errors, --version. */
 void command_prepare(const char *program, const char *command, char **argv);
 
+command_fn cmd_run;
 command_fn cmd_version;
 
 #endif

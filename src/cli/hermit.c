@@ -48,6 +48,7 @@ int main(int argc, char **argv)
 		(void)fprintf(stderr, "hermit: there is no log level '%s': off, error, warning, info and debug are known\n", level);
 		return EXIT_CODE_TOOL;
 	}
-	log_setup(STDERR_FILENO, (enum log_level)parsed, false, "hermit");
+	arg_log_level = (enum log_level)parsed;
+	log_setup(STDERR_FILENO, arg_log_level, false, "hermit");
 	return command_dispatch(&table, argc - used, argv + used);
 }

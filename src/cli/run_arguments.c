@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The arguments of a run: see run_arguments.h. */
+#include "cli/run_arguments.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "cli/commands.h"
+
+enum {
+	KEY_FIRST = 0x100, /* + 2 * index of an option, + 1 for its alias */
+	KEY_CONFIG_FILE = 0x10000,
+	KEY_SAVE_CONFIG,
+	KEY_PRINT_CONFIG,
+	MAX_CONFIG_BYTES = 16 << 20,
+};
+
+static const struct argp_option own_options[] = {
+	{ "config-file", KEY_CONFIG_FILE, "FILE", 0, "take options and program from a file of --save-config; options that "
+						     "follow change them, a program given here replaces it", 1 },
+	{ "save-config", KEY_SAVE_CONFIG, "FILE", 0, "write the options in effect to a file ('-': standard output), then run", 1 },
+	{ "print-config", KEY_PRINT_CONFIG, "FORM", 0, "print the options in effect as json, as a command line that "
+						       "reproduces the run (command), or as their fingerprint, and do not run", 1 },
+};
+
+/* "words (default: 1GB)"; NULL when out of memory. */
+static char *option_doc(const struct option_spec *spec)
+{
+	char *doc;
+
+	if (!spec->preset || spec->kind == OPTION_FLAG)
+		return strdup(spec->help);
+	return asprintf(&doc, "%s (default: %s)", spec->help, spec->preset) < 0 ? NULL : doc;
+}
+
+static void free_argp_options(struct argp_option *options)
+{
+	for (size_t i = 0; options && options[i].name; i++)
+		if (options[i].key < KEY_CONFIG_FILE)
+			free((char *)options[i].doc);
+	free(options);
+}
+
+/* The table as argp wants it; the caller frees with free_argp_options(). */
+static struct argp_option *make_argp_options(void)
+{
+	const struct option_spec *specs;
+	struct argp_option *options, *to;
+	size_t n;
+
+	specs = option_specs(&n);
+	options = calloc(2 * n + ARRAY_SIZE(own_options) + 1, sizeof(*options));
+	to = options;
+	for (size_t i = 0; options && i < n; i++) {
+		int key = specs[i].letter ? specs[i].letter : KEY_FIRST + 2 * (int)i;
+
+		*to = (struct argp_option){ specs[i].name, key, specs[i].arg, 0, option_doc(&specs[i]), 0 };
+		if (!to->doc) {
+			free_argp_options(options);
+			return NULL;
+		}
+		to++;
+		if (specs[i].alias)
+			*to++ = (struct argp_option){ specs[i].alias, KEY_FIRST + 2 * (int)i + 1, NULL, OPTION_ALIAS, NULL, 0 };
+	}
+	if (options)
+		memcpy(to, own_options, sizeof(own_options));
+	return options;
+}
+
+static const struct option_spec *spec_of_key(int key)
+{
+	char letter[2] = { (char)key, '\0' };
+	const struct option_spec *specs;
+	size_t n;
+
+	specs = option_specs(&n);
+	if (key < KEY_FIRST)
+		return key > ' ' ? option_find(letter) : NULL;
+	return (size_t)(key - KEY_FIRST) / 2 < n ? &specs[(key - KEY_FIRST) / 2] : NULL;
+}
+
+static int load_config(struct run_arguments *a, const char *path, struct error *err)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t len;
+	int r;
+
+	r = fd_read_file(AT_FDCWD, path, MAX_CONFIG_BYTES, &text, &len);
+	if (r < 0)
+		return error_errno(err, -r, "--config-file: %s", path);
+	if (strlen(text) != len)
+		return error_set(err, EINVAL, "--config-file: %s is not text", path);
+	return run_options_from_json(&a->options, text, path, err);
+}
+
+static int replace(char **to, const char *text)
+{
+	free(*to);
+	*to = strdup(text);
+	return *to ? 0 : -ENOMEM;
+}
+
+/* The program and everything behind it, word by word. */
+static int take_program(struct run_arguments *a, struct argp_state *state)
+{
+	strv_clear(&a->options.argv);
+	for (int i = state->next - 1; i < state->argc; i++)
+		if (strv_add(&a->options.argv, state->argv[i]) < 0)
+			return ENOMEM;
+	state->next = state->argc;
+	return 0;
+}
+
+static error_t parse_one(int key, char *arg, struct argp_state *state)
+{
+	struct run_arguments *a = state->input;
+	const struct option_spec *spec;
+	struct error err = { 0 };
+	int r;
+
+	switch (key) {
+	case KEY_CONFIG_FILE:
+		r = load_config(a, arg, &err);
+		break;
+	case KEY_SAVE_CONFIG:
+		r = replace(&a->save_config, arg);
+		break;
+	case KEY_PRINT_CONFIG:
+		r = replace(&a->print_config, arg);
+		break;
+	case ARGP_KEY_ARG:
+		return take_program(a, state);
+	default:
+		spec = key >= ARGP_KEY_ARG ? NULL : spec_of_key(key);
+		if (!spec)
+			return ARGP_ERR_UNKNOWN;
+		r = run_options_set(&a->options, spec, arg, &err);
+	}
+	if (r < 0 && err.code)
+		argp_failure(state, argp_err_exit_status, 0, "%s", err.text);
+	return r < 0 ? -r : 0;
+}
+
+static const char doc[] =
+	"Runs a program in a container of its own, in which time, random numbers, the order of threads and everything else "
+	"that differs from run to run is decided by the options below.\v"
+	"The exit status is the program's own; 128+n when signal n ended it. hermit(1) has a table of all others.";
+
+static int parse(struct run_arguments *a, int argc, char **argv)
+{
+	struct argp_option *options = make_argp_options();
+	struct argp argp = { options, parse_one, "[--] PROGRAM [ARGUMENT...]", doc, NULL, NULL, NULL };
+	int r;
+
+	if (!options)
+		return -ENOMEM;
+	r = argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, a);
+	free_argp_options(options);
+	return -r;
+}
+
+/* ---- what concerns the tool itself ---- */
+
+/* Opened here, on the host: inside the container the name may mean another file. */
+static int setup_log(struct run_arguments *a, struct error *err)
+{
+	const struct run_options *o = &a->options;
+	int level = o->log ? log_level_parse(o->log) : (int)arg_log_level;
+	int fd = STDERR_FILENO;
+
+	if (level < 0)
+		return error_set(err, EINVAL, "--log: there is no level '%s'; known: off, error, warning, info, debug", o->log);
+	if (o->log_file) {
+		fd = open(o->log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+		if (fd < 0)
+			return error_errno(err, errno, "--log-file: %s", o->log_file);
+		a->log_fd = fd;
+	}
+	log_setup(fd, (enum log_level)level, false, "hermit");
+	return 0;
+}
+
+static int write_text(const char *path, const char *text, struct error *err)
+{
+	bool standard = !strcmp(path, "-");
+	FILE *f = standard ? stdout : fopen(path, "we");
+	int r = 0;
+
+	if (!f)
+		return error_errno(err, errno, "--save-config: %s", path);
+	if (fprintf(f, "%s\n", text) < 0)
+		r = -errno;
+	if ((standard ? fflush(f) : fclose(f)) != 0)
+		r = -errno;
+	return r < 0 ? error_errno(err, -r, "--save-config: %s", path) : 0;
+}
+
+static int save_config(const struct run_arguments *a, struct error *err)
+{
+	_cleanup_free_ char *text = run_options_to_json(&a->options);
+
+	return text ? write_text(a->save_config, text, err) : error_errno(err, ENOMEM, "--save-config");
+}
+
+static int print_config(const struct run_arguments *a, struct error *err)
+{
+	_cleanup_free_ char *text = NULL;
+
+	if (!strcmp(a->print_config, "json"))
+		text = run_options_to_json(&a->options);
+	else if (!strcmp(a->print_config, "command"))
+		text = run_options_command_line(&a->options);
+	else if (!strcmp(a->print_config, "fingerprint")) {
+		text = malloc(HASH_HEX_SIZE);
+		if (text && run_options_fingerprint(&a->options, text) < 0)
+			return error_errno(err, ENOMEM, "--print-config");
+	} else
+		return error_set(err, EINVAL, "--print-config: there is no '%s'; known: json, command, fingerprint",
+				 a->print_config);
+	return text ? write_text("-", text, err) : error_errno(err, ENOMEM, "--print-config");
+}
+
+static int carry_out(struct run_arguments *a, struct error *err)
+{
+	int r;
+
+	r = setup_log(a, err);
+	if (r == 0)
+		r = run_options_validate(&a->options, err);
+	if (r == 0 && a->save_config)
+		r = save_config(a, err);
+	if (r == 0 && a->print_config)
+		r = print_config(a, err);
+	return r;
+}
+
+int run_arguments_parse(struct run_arguments *a, const char *command, int argc, char **argv)
+{
+	struct error err = { 0 };
+	int r;
+
+	command_prepare("hermit", command, argv);
+	*a = (struct run_arguments){ 0 };
+	r = run_options_init(&a->options);
+	if (r == 0)
+		r = parse(a, argc, argv);
+	if (r < 0) {
+		log_error("%s", strerrordesc_np(-r));
+		return r;
+	}
+	r = carry_out(a, &err);
+	if (r < 0)
+		log_error("%s", err.text);
+	return r < 0 ? r : a->print_config != NULL;
+}
+
+void run_arguments_clear(struct run_arguments *a)
+{
+	run_options_clear(&a->options);
+	free(a->save_config);
+	free(a->print_config);
+	if (a->log_fd > 0)
+		(void)close(a->log_fd);
+	*a = (struct run_arguments){ 0 };
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From options to a description of the run: see launch.h. */
+#include "supervisor/launch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/parse.h"
+
+extern char **environ;
+
+/* ---- environment ---- */
+
+static int environment_host(struct strv *env)
+{
+	int r = 0;
+
+	for (char **item = environ; item && *item && r == 0; item++)
+		r = strv_set_env(env, *item);
+	return r;
+}
+
+/* Nothing of the caller's, except that a program on a terminal has to know which kind it is. */
+static int environment_minimal(struct strv *env)
+{
+	const char *term = getenv("TERM");
+	int r;
+
+	r = strv_add(env, "HOME=/root");
+	if (r == 0)
+		r = strv_add(env, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+	if (r == 0 && term && isatty(STDOUT_FILENO))
+		r = strv_addf(env, "TERM=%s", term);
+	return r;
+}
+
+int launch_environment(const struct run_options *o, struct strv *env)
+{
+	int r = 0;
+
+	if (o->base_env == BASE_ENV_HOST)
+		r = environment_host(env);
+	if (o->base_env == BASE_ENV_MINIMAL)
+		r = environment_minimal(env);
+	for (size_t i = 0; i < o->env.count && r == 0; i++)
+		r = strv_set_env(env, o->env.items[i]);
+	return r;
+}
+
+/* ---- mounts ---- */
+
+/* Keeps a piece of text; NULL when out of memory. */
+static char *keep(struct strv *texts, const char *text, size_t len)
+{
+	return strv_take(texts, strndup(text, len)) < 0 ? NULL : texts->items[texts->count - 1];
+}
+
+/* An absolute form of a host path, which has to exist. */
+static char *keep_host_path(struct strv *texts, const char *option, const char *path, struct error *err)
+{
+	char *real = realpath(path, NULL);
+
+	if (!real) {
+		(void)error_errno(err, errno, "%s: '%s'", option, path);
+		return NULL;
+	}
+	if (strv_take(texts, real) < 0) {
+		(void)error_errno(err, ENOMEM, "%s", option);
+		return NULL;
+	}
+	return real;
+}
+
+int launch_parse_bind(const char *text, struct strv *texts, struct container_mount *ret, struct error *err)
+{
+	const char *colon = strchr(text, ':'), *last = colon ? strchr(colon + 1, ':') : NULL;
+	char *source = keep(texts, text, colon ? (size_t)(colon - text) : strlen(text));
+	char *target = source;
+
+	if (colon)
+		target = keep(texts, colon + 1, last ? (size_t)(last - colon - 1) : strlen(colon + 1));
+	if (!source || !target)
+		return error_errno(err, ENOMEM, "--bind");
+	if (last && strcmp(last + 1, "ro") != 0 && strcmp(last + 1, "rw") != 0)
+		return error_set(err, EINVAL, "--bind: '%s' is neither ro nor rw, in '%s'", last + 1, text);
+	source = keep_host_path(texts, "--bind", source, err);
+	if (!source)
+		return -err->code;
+	if (!colon)
+		target = source;
+	if (*target != '/')
+		return error_set(err, EINVAL, "--bind: '%s' is not an absolute path, in '%s'", target, text);
+	*ret = (struct container_mount){ .type = "bind", .source = source, .target = target,
+					 .flags = MS_BIND | MS_REC | (last && last[1] == 'r' && last[2] == 'o' ? MS_RDONLY : 0) };
+	return 0;
+}
+
+struct mount_words {
+	const char *type, *source, *target;
+	bool readonly;
+};
+
+/* One word of a --mount. */
+static int take_mount_word(char *word, struct mount_words *words, struct error *err)
+{
+	static const struct {
+		const char *name;
+		size_t offset;
+	} keys[] = {
+		{ "type", offsetof(struct mount_words, type) },
+		{ "source", offsetof(struct mount_words, source) },
+		{ "src", offsetof(struct mount_words, source) },
+		{ "target", offsetof(struct mount_words, target) },
+		{ "destination", offsetof(struct mount_words, target) },
+		{ "dst", offsetof(struct mount_words, target) },
+	};
+	char *value = strchr(word, '=');
+
+	if (!strcmp(word, "readonly") || !strcmp(word, "ro")) {
+		words->readonly = true;
+		return 0;
+	}
+	if (value)
+		*value++ = '\0';
+	for (size_t i = 0; value && i < ARRAY_SIZE(keys); i++)
+		if (!strcmp(keys[i].name, word)) {
+			*(const char **)((char *)words + keys[i].offset) = value;
+			return 0;
+		}
+	return error_set(err, EINVAL, "--mount: '%s' is not known; known: type=, source=, target=, readonly", word);
+}
+
+static int check_mount_words(const struct mount_words *words, const char *text, struct error *err)
+{
+	if (!words->type || (strcmp(words->type, "bind") != 0 && strcmp(words->type, "tmpfs") != 0))
+		return error_set(err, EINVAL, "--mount: needs type=bind or type=tmpfs, in '%s'", text);
+	if (!words->target || *words->target != '/')
+		return error_set(err, EINVAL, "--mount: needs target= with an absolute path, in '%s'", text);
+	if (!strcmp(words->type, "bind") != (words->source != NULL))
+		return error_set(err, EINVAL, "--mount: source= goes with type=bind and only with it, in '%s'", text);
+	return 0;
+}
+
+int launch_parse_mount(const char *text, struct strv *texts, struct container_mount *ret, struct error *err)
+{
+	struct mount_words words = { 0 };
+	char *rest = keep(texts, text, strlen(text)), *word;
+	unsigned long flags;
+	int r;
+
+	if (!rest)
+		return error_errno(err, ENOMEM, "--mount");
+	while ((word = strsep(&rest, ","))) {
+		r = take_mount_word(word, &words, err);
+		if (r < 0)
+			return r;
+	}
+	r = check_mount_words(&words, text, err);
+	if (r < 0)
+		return r;
+	if (words.source && !(words.source = keep_host_path(texts, "--mount", words.source, err)))
+		return -err->code;
+	flags = words.readonly ? MS_RDONLY : 0;
+	*ret = (struct container_mount){ .type = words.type, .source = words.source, .target = words.target,
+					 .flags = flags | (words.source ? MS_BIND | MS_REC : 0) };
+	return 0;
+}
+
+/* The person's mounts, then /tmp by --tmp, then what an ordinary user needs. */
+static int add_mounts(struct launch *l, const struct run_options *o, struct error *err)
+{
+	int r = 0;
+
+	l->mounts = calloc(o->bind.count + o->mount.count + 1, sizeof(*l->mounts));
+	if (!l->mounts)
+		return error_errno(err, ENOMEM, "mounts");
+	if (o->tmp) {
+		char *source = keep_host_path(&l->texts, "--tmp", o->tmp, err);
+
+		if (!source)
+			return -err->code;
+		l->mounts[l->n_mounts++] = (struct container_mount){ .type = "bind", .source = source, .target = "/tmp",
+								     .flags = MS_BIND | MS_REC };
+	}
+	for (size_t i = 0; i < o->mount.count && r == 0; i++)
+		r = launch_parse_mount(o->mount.items[i], &l->texts, &l->mounts[l->n_mounts++], err);
+	for (size_t i = 0; i < o->bind.count && r == 0; i++)
+		r = launch_parse_bind(o->bind.items[i], &l->texts, &l->mounts[l->n_mounts++], err);
+	l->spec.mounts = l->mounts;
+	l->spec.n_mounts = l->n_mounts;
+	return r;
+}
+
+/* ---- the rest ---- */
+
+static int parse_id(const char *text, uint32_t *ret, struct error *err)
+{
+	uint64_t value;
+
+	if (parse_u64(text, &value) < 0 || value >= UINT32_MAX)
+		return error_set(err, EINVAL, "'%s' is not the number of a user or group", text);
+	*ret = (uint32_t)value;
+	return 0;
+}
+
+int launch_parse_user(const char *text, uid_t *ret_uid, gid_t *ret_gid, struct error *err)
+{
+	const char *colon = strchr(text, ':');
+	_cleanup_free_ char *user = strndup(text, colon ? (size_t)(colon - text) : strlen(text));
+	int r;
+
+	if (!user)
+		return error_errno(err, ENOMEM, "--user");
+	r = parse_id(user, ret_uid, err);
+	if (r == 0 && colon)
+		r = parse_id(colon + 1, ret_gid, err);
+	if (r < 0)
+		error_prefix(err, "--user");
+	return r;
+}
+
+static int set_user(struct launch *l, const struct run_options *o, struct error *err)
+{
+	int r = 0;
+
+	if (!o->user && !o->group)
+		return 0;
+	l->spec.set_user = true;
+	l->spec.groups = l->no_groups;
+	if (o->user)
+		r = launch_parse_user(o->user, &l->spec.uid, &l->spec.gid, err);
+	if (r == 0 && o->group) {
+		r = parse_id(o->group, &l->spec.gid, err);
+		if (r < 0)
+			error_prefix(err, "--group");
+	}
+	return r;
+}
+
+static int set_files(struct launch *l, const struct run_options *o, struct error *err)
+{
+	struct container_spec *spec = &l->spec;
+
+	spec->root_kind = !strcmp(o->fs, "host") ? ROOT_HOST_DIRECT : ROOT_HOST_COW;
+	spec->cow_cwd = !strncmp(o->fs, "overlay", 7);
+	if (!strncmp(o->fs, "overlay:", 8)) {
+		spec->overlay_dir = keep_host_path(&l->texts, "--fs", o->fs + 8, err);
+		if (!spec->overlay_dir)
+			return -err->code;
+	}
+	spec->writable = o->writable.items;
+	spec->n_writable = o->writable.count;
+	spec->private_tmp = !o->tmp;
+	return add_mounts(l, o, err);
+}
+
+static void set_engine(struct launch *l, const struct run_options *o)
+{
+	struct engine_options *engine = &l->request.engine;
+
+	engine_options_default(engine);
+	engine->seed = o->seed;
+	engine->epoch_ns = o->epoch_ns;
+	engine->uptime_ns = o->uptime_ns;
+	engine->quantum_ns = o->quantum_ns;
+	engine->strict = o->strict;
+	engine->allow_uncontrolled = o->allow_uncontrolled;
+	engine->keep_mtime = o->mtime == MTIME_KEEP;
+	engine->cpus = (unsigned)o->cpus;
+	engine->memory_bytes = o->memory_bytes;
+	engine->hostname = o->hostname;
+}
+
+int launch_init(struct launch *l, const struct run_options *o, struct error *err)
+{
+	struct container_spec *spec = &l->spec;
+	int r;
+
+	*l = (struct launch){ 0 };
+	container_spec_init(spec);
+	r = launch_environment(o, &l->env);
+	if (r < 0)
+		return error_errno(err, -r, "environment");
+	spec->argv = o->argv.items;
+	spec->envp = l->env.items;
+	spec->cwd = o->workdir;
+	spec->hostname = o->hostname;
+	spec->network_host = o->network == NETWORK_HOST;
+	r = set_user(l, o, err);
+	if (r == 0)
+		r = set_files(l, o, err);
+	if (r < 0)
+		return r;
+	set_engine(l, o);
+	l->request.spec = spec;
+	l->request.timeout_ns = o->timeout_ns;
+	l->request.no_pin = o->no_pin;
+	l->request.quiet = o->quiet;
+	return 0;
+}
+
+void launch_clear(struct launch *l)
+{
+	strv_clear(&l->env);
+	strv_clear(&l->texts);
+	free(l->mounts);
+	*l = (struct launch){ 0 };
+}

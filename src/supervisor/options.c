@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The options of a run: see options.h. */
+#include "supervisor/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/parse.h"
+#include "engine/policy.h"
+
+static const char *const base_env_names[] = { "empty", "minimal", "host", NULL };
+static const char *const network_names[] = { "local", "host", NULL };
+static const char *const mtime_names[] = { "fixed", "keep", NULL };
+static const char *const terminal_names[] = { "auto", "never", "always", NULL };
+
+#define AT(member) offsetof(struct run_options, member)
+
+static const struct option_spec specs[] = {
+	{ "seed", .kind = OPTION_NUMBER, .offset = AT(seed), .arg = "N", .preset = "0", .outcome = true,
+	  .help = "root of all random numbers that the program sees" },
+	{ "epoch", .kind = OPTION_TIME, .offset = AT(epoch_ns), .arg = "TIME", .preset = "2026-01-01T00:00:00Z",
+	  .outcome = true, .help = "date and time at the start, as in 2026-01-01T00:00:00Z or @SECONDS" },
+	{ "uptime", "sysinfo-uptime-offset", .kind = OPTION_DURATION, .offset = AT(uptime_ns), .arg = "TIME",
+	  .preset = "120", .outcome = true, .help = "how long the machine seems to be up at the start" },
+	{ "quantum", .kind = OPTION_DURATION, .offset = AT(quantum_ns), .arg = "TIME", .preset = "0.01", .outcome = true,
+	  .help = "virtual time after which another thread of the same priority gets its turn" },
+	{ "cpus", .kind = OPTION_NUMBER, .offset = AT(cpus), .arg = "N", .preset = "1", .least = 1, .most = 1024,
+	  .outcome = true, .help = "how many processors the program sees" },
+	{ "memory", .kind = OPTION_SIZE, .offset = AT(memory_bytes), .arg = "BYTES", .preset = "1GB", .least = 1 << 20,
+	  .most = 1ull << 50, .outcome = true, .help = "how much memory the program sees; nothing is enforced" },
+	{ "hostname", .kind = OPTION_TEXT, .offset = AT(hostname), .arg = "NAME", .preset = "hermit", .outcome = true,
+	  .help = "name of the machine" },
+	{ "base-env", .kind = OPTION_CHOICE, .offset = AT(base_env), .arg = "WHICH", .preset = "minimal",
+	  .choices = base_env_names, .outcome = true,
+	  .help = "environment to start from: nothing, PATH and HOME (and TERM on a terminal), or the caller's" },
+	{ "env", .letter = 'e', .kind = OPTION_ENV, .offset = AT(env), .arg = "NAME[=VALUE]", .outcome = true,
+	  .help = "add a variable; NAME alone takes the caller's value; may be repeated" },
+	{ "workdir", "cwd", 'w', OPTION_TEXT, AT(workdir), .arg = "DIR", .outcome = true,
+	  .help = "directory to start in, in the program's view (default: the caller's)" },
+	{ "user", .letter = 'u', .kind = OPTION_TEXT, .offset = AT(user), .arg = "UID[:GID]", .outcome = true,
+	  .help = "numbers of the user and group to run as, in the container (default: 0)" },
+	{ "group", .kind = OPTION_TEXT, .offset = AT(group), .arg = "GID", .outcome = true,
+	  .help = "number of the group to run as" },
+	{ "fs", .kind = OPTION_TEXT, .offset = AT(fs), .arg = "WHICH", .preset = "cwd", .outcome = true,
+	  .help = "what is written for real: cwd, the working directory only; overlay, nothing; overlay:DIR, nothing, but what "
+		  "would be is kept in DIR; host, everything" },
+	{ "writable", .kind = OPTION_LIST, .offset = AT(writable), .arg = "DIR", .outcome = true,
+	  .help = "a directory that is written for real; may be repeated" },
+	{ "bind", .kind = OPTION_LIST, .offset = AT(bind), .arg = "SRC[:DST[:ro]]", .outcome = true,
+	  .help = "show a file or directory of the host at DST; may be repeated" },
+	{ "mount", .kind = OPTION_LIST, .offset = AT(mount), .arg = "SPEC", .outcome = true,
+	  .help = "type=bind|tmpfs,source=SRC,target=DST[,readonly]; may be repeated" },
+	{ "tmp", .kind = OPTION_TEXT, .offset = AT(tmp), .arg = "DIR", .outcome = true,
+	  .help = "directory of the host to show as /tmp (default: an empty one that is thrown away)" },
+	{ "mtime", .kind = OPTION_CHOICE, .offset = AT(mtime), .arg = "WHICH", .preset = "fixed", .choices = mtime_names,
+	  .outcome = true, .help = "times of files that the run has not touched: one fixed time, or the real ones" },
+	{ "network", "net", .kind = OPTION_CHOICE, .offset = AT(network), .arg = "WHICH", .preset = "local",
+	  .choices = network_names, .outcome = true,
+	  .help = "local: a network of its own with nothing but loopback; host: the host's, which no run controls" },
+	{ "strict", .kind = OPTION_FLAG, .offset = AT(strict), .outcome = true,
+	  .help = "end the run at the first thing that is not under control" },
+	{ "allow-uncontrolled", .kind = OPTION_FLAG, .offset = AT(allow_uncontrolled), .outcome = true,
+	  .help = "let calls through that are not modelled, and report them" },
+	{ "timeout", .kind = OPTION_DURATION, .offset = AT(timeout_ns), .arg = "TIME", .preset = "0",
+	  .help = "end the run after this much real time, with status 124; 0: never" },
+	{ "terminal", .letter = 't', .kind = OPTION_CHOICE, .offset = AT(terminal), .arg = "WHEN", .preset = "auto",
+	  .choices = terminal_names,
+	  .help = "give the program a terminal of its own: when standard input and output are terminals, never, or always" },
+	{ "no-pin", .kind = OPTION_FLAG, .offset = AT(no_pin),
+	  .help = "do not keep the program and its supervisor on one processor (slow)" },
+	{ "quiet", .letter = 'q', .kind = OPTION_FLAG, .offset = AT(quiet),
+	  .help = "do not list uncontrolled happenings at the end" },
+	{ "log", .kind = OPTION_TEXT, .offset = AT(log), .arg = "LEVEL",
+	  .help = "messages of the tool itself: off, error, warning, info, debug" },
+	{ "log-file", .kind = OPTION_TEXT, .offset = AT(log_file), .arg = "FILE",
+	  .help = "write these messages to a file instead of standard error" },
+};
+
+const struct option_spec *option_specs(size_t *ret_count)
+{
+	*ret_count = ARRAY_SIZE(specs);
+	return specs;
+}
+
+const struct option_spec *option_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(specs); i++)
+		if (!strcmp(specs[i].name, name) || (specs[i].alias && !strcmp(specs[i].alias, name)) ||
+		    (specs[i].letter && name[0] == specs[i].letter && name[1] == '\0'))
+			return &specs[i];
+	return NULL;
+}
+
+static void *member(struct run_options *o, const struct option_spec *spec)
+{
+	return (char *)o + spec->offset;
+}
+
+static const void *member_const(const struct run_options *o, const struct option_spec *spec)
+{
+	return (const char *)o + spec->offset;
+}
+
+/* ---- from text ---- */
+
+typedef int option_set_fn(void *to, const struct option_spec *spec, const char *text, struct error *err);
+
+static int set_flag(void *to, const struct option_spec *spec, const char *text, struct error *err)
+{
+	if (text && strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
+		return error_set(err, EINVAL, "--%s: is true or false, not '%s'", spec->name, text);
+	*(bool *)to = !text || !strcmp(text, "true");
+	return 0;
+}
+
+static int set_with(void *to, const struct option_spec *spec, const char *text, int (*parse)(const char *, uint64_t *),
+		    const char *what, struct error *err)
+{
+	uint64_t value;
+	int r;
+
+	r = parse(text, &value);
+	if (r == -ERANGE)
+		return error_set(err, ERANGE, "--%s: '%s' is out of range", spec->name, text);
+	if (r < 0)
+		return error_set(err, EINVAL, "--%s: '%s' is not %s", spec->name, text, what);
+	if (spec->most && (value < spec->least || value > spec->most))
+		return error_set(err, ERANGE, "--%s: '%s' is not between %llu and %llu", spec->name, text,
+				 (unsigned long long)spec->least, (unsigned long long)spec->most);
+	*(uint64_t *)to = value;
+	return 0;
+}
+
+static int set_number(void *to, const struct option_spec *spec, const char *text, struct error *err)
+{
+	return set_with(to, spec, text, parse_u64, "a number", err);
+}
+
+static int set_size(void *to, const struct option_spec *spec, const char *text, struct error *err)
+{
+	return set_with(to, spec, text, parse_bytes, "a size such as 512M or 2GB", err);
+}
+
+static int set_duration(void *to, const struct option_spec *spec, const char *text, struct error *err)
+{
+	return set_with(to, spec, text, parse_duration_ns, "a duration such as 1.5, 200ms or 2h", err);
+}
+
+static int set_time(void *to, const struct option_spec *spec, const char *text, struct error *err)
+{
+	return set_with(to, spec, text, parse_time_ns, "a time such as 2026-01-01T00:00:00Z or @1767225600", err);
+}
+
+static int set_text(void *to, const struct option_spec *spec, const char *text, struct error *err)
+{
+	char *copy = strdup(text);
+
+	if (!copy)
+		return error_errno(err, ENOMEM, "--%s", spec->name);
+	free(*(char **)to);
+	*(char **)to = copy;
+	return 0;
+}
+
+static int set_choice(void *to, const struct option_spec *spec, const char *text, struct error *err)
+{
+	char known[128] = "";
+	size_t n = 0;
+
+	for (int i = 0; spec->choices[i]; i++) {
+		if (!strcmp(spec->choices[i], text)) {
+			*(int *)to = i;
+			return 0;
+		}
+		n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s", i ? ", " : "", spec->choices[i]);
+	}
+	return error_set(err, EINVAL, "--%s: there is no '%s'; known: %s", spec->name, text, known);
+}
+
+static int set_list(void *to, const struct option_spec *spec, const char *text, struct error *err)
+{
+	return strv_add(to, text) < 0 ? error_errno(err, ENOMEM, "--%s", spec->name) : 0;
+}
+
+static int set_env(void *to, const struct option_spec *spec, const char *text, struct error *err)
+{
+	_cleanup_free_ char *assignment = NULL;
+	const char *value;
+
+	if (*text == '\0' || *text == '=')
+		return error_set(err, EINVAL, "--%s: '%s' has no name", spec->name, text);
+	if (strchr(text, '='))
+		return strv_set_env(to, text) < 0 ? error_errno(err, ENOMEM, "--%s", spec->name) : 0;
+	value = getenv(text);
+	if (!value)
+		return error_set(err, EINVAL, "--%s: '%s' is not set in the environment", spec->name, text);
+	if (asprintf(&assignment, "%s=%s", text, value) < 0) {
+		assignment = NULL;
+		return error_errno(err, ENOMEM, "--%s", spec->name);
+	}
+	return strv_set_env(to, assignment) < 0 ? error_errno(err, ENOMEM, "--%s", spec->name) : 0;
+}
+
+static option_set_fn *const setters[] = {
+	[OPTION_FLAG] = set_flag,   [OPTION_NUMBER] = set_number, [OPTION_SIZE] = set_size,
+	[OPTION_DURATION] = set_duration, [OPTION_TIME] = set_time, [OPTION_TEXT] = set_text,
+	[OPTION_CHOICE] = set_choice, [OPTION_LIST] = set_list, [OPTION_ENV] = set_env,
+};
+
+int run_options_set(struct run_options *o, const struct option_spec *spec, const char *text, struct error *err)
+{
+	if (!text && spec->kind != OPTION_FLAG)
+		return error_set(err, EINVAL, "--%s: needs an argument", spec->name);
+	return setters[spec->kind](member(o, spec), spec, text, err);
+}
+
+int run_options_init(struct run_options *o)
+{
+	int r;
+
+	*o = (struct run_options){ 0 };
+	for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+		if (!specs[i].preset)
+			continue;
+		r = run_options_set(o, &specs[i], specs[i].preset, NULL);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+void run_options_clear(struct run_options *o)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+		if (specs[i].kind == OPTION_LIST || specs[i].kind == OPTION_ENV)
+			strv_clear(member(o, &specs[i]));
+		if (specs[i].kind == OPTION_TEXT)
+			free(*(char **)member(o, &specs[i]));
+	}
+	strv_clear(&o->argv);
+	*o = (struct run_options){ 0 };
+}
+
+/* ---- combinations ---- */
+
+static int check_fs(const char *fs, struct error *err)
+{
+	if (!strcmp(fs, "cwd") || !strcmp(fs, "overlay") || !strcmp(fs, "host"))
+		return 0;
+	if (!strncmp(fs, "overlay:", 8) && fs[8])
+		return 0;
+	return error_set(err, EINVAL, "--fs: there is no '%s'; known: cwd, overlay, overlay:DIR, host", fs);
+}
+
+int run_options_validate(const struct run_options *o, struct error *err)
+{
+	int r;
+
+	if (o->argv.count == 0)
+		return error_set(err, EINVAL, "no program was given");
+	if (o->strict && o->allow_uncontrolled)
+		return error_set(err, EINVAL, "--strict and --allow-uncontrolled exclude each other");
+	if (o->strict && o->network == NETWORK_HOST)
+		return error_set(err, EINVAL, "--strict and --network=host exclude each other: the host's network is not under "
+					      "control");
+	if (o->quantum_ns == 0)
+		return error_set(err, EINVAL, "--quantum: must be above zero");
+	r = check_fs(o->fs, err);
+	if (r < 0)
+		return r;
+	if (!strcmp(o->fs, "host") && o->writable.count > 0)
+		return error_set(err, EINVAL, "--writable adds nothing to --fs=host, where everything is written for real");
+	return 0;
+}
+
+/* ---- to text ---- */
+
+static int value_text(const void *from, const struct option_spec *spec, struct strv *values)
+{
+	const struct strv *list = from;
+	char buf[FORMAT_SIZE];
+	int r = 0;
+
+	switch (spec->kind) {
+	case OPTION_FLAG:
+		return strv_add(values, *(const bool *)from ? "true" : "false");
+	case OPTION_NUMBER:
+	case OPTION_SIZE:
+		return strv_add(values, format_u64(*(const uint64_t *)from, buf));
+	case OPTION_DURATION:
+		return strv_add(values, format_duration_ns(*(const uint64_t *)from, buf));
+	case OPTION_TIME:
+		return strv_add(values, format_time_ns(*(const uint64_t *)from, buf));
+	case OPTION_TEXT:
+		return *(char *const *)from ? strv_add(values, *(char *const *)from) : 0;
+	case OPTION_CHOICE:
+		return strv_add(values, spec->choices[*(const int *)from]);
+	case OPTION_LIST:
+	case OPTION_ENV:
+		for (size_t i = 0; i < list->count && r == 0; i++)
+			r = strv_add(values, list->items[i]);
+		return r;
+	}
+	return -EINVAL;
+}
+
+/* Whether the option has the value that its preset gives. */
+static int is_preset(const struct run_options *o, const struct option_spec *spec, bool *ret)
+{
+	_cleanup_strv_ struct strv now = { 0 }, preset = { 0 };
+	struct run_options fresh = { 0 };
+	int r = 0;
+
+	if (spec->preset)
+		r = run_options_set(&fresh, spec, spec->preset, NULL);
+	if (r == 0)
+		r = value_text(member_const(&fresh, spec), spec, &preset);
+	if (r == 0)
+		r = value_text(member_const(o, spec), spec, &now);
+	if (r == 0)
+		*ret = now.count == preset.count && (now.count == 0 || (now.count == 1 && !strcmp(now.items[0], preset.items[0])));
+	run_options_clear(&fresh);
+	return r;
+}
+
+int run_options_get(const struct run_options *o, const struct option_spec *spec, bool always, struct strv *values)
+{
+	bool preset = false;
+	int r;
+
+	if (!always) {
+		r = is_preset(o, spec, &preset);
+		if (r < 0)
+			return r;
+	}
+	return preset ? 0 : value_text(member_const(o, spec), spec, values);
+}
+
+char *shell_quote(const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+	size_t quotes = 0, n = 0;
+	char *text;
+
+	if (*word && word[strspn(word, plain)] == '\0')
+		return strdup(word);
+	for (const char *c = word; *c; c++)
+		quotes += *c == '\'';
+	text = malloc(strlen(word) + 3 * quotes + 3);
+	if (!text)
+		return NULL;
+	text[n++] = '\'';
+	for (const char *c = word; *c; c++) {
+		text[n++] = *c;
+		if (*c == '\'') {
+			text[n++] = '\\';
+			text[n++] = '\'';
+			text[n++] = '\'';
+		}
+	}
+	text[n++] = '\'';
+	text[n] = '\0';
+	return text;
+}
+
+static int append_word(char **line, const char *word)
+{
+	_cleanup_free_ char *quoted = shell_quote(word);
+	char *longer;
+
+	if (!quoted || asprintf(&longer, "%s%s%s", *line, **line ? " " : "", quoted) < 0)
+		return -ENOMEM;
+	free(*line);
+	*line = longer;
+	return 0;
+}
+
+static int append_option(char **line, const struct option_spec *spec, const struct strv *values)
+{
+	_cleanup_free_ char *word = NULL;
+	int r = 0;
+
+	for (size_t i = 0; i < values->count && r == 0; i++) {
+		free(word);
+		if (spec->kind == OPTION_FLAG)
+			r = asprintf(&word, "--%s", spec->name);
+		else
+			r = asprintf(&word, "--%s=%s", spec->name, values->items[i]);
+		if (r < 0) {
+			word = NULL;
+			return -ENOMEM;
+		}
+		r = append_word(line, word);
+	}
+	return r;
+}
+
+static int append_options(char **line, const struct run_options *o)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(specs) && r == 0; i++) {
+		_cleanup_strv_ struct strv values = { 0 };
+
+		r = run_options_get(o, &specs[i], false, &values);
+		if (r == 0)
+			r = append_option(line, &specs[i], &values);
+	}
+	return r;
+}
+
+char *run_options_command_line(const struct run_options *o)
+{
+	_cleanup_free_ char *line = strdup("hermit run");
+	int r;
+
+	if (!line)
+		return NULL;
+	r = append_options(&line, o);
+	if (r == 0)
+		r = append_word(&line, "--");
+	for (size_t i = 0; i < o->argv.count && r == 0; i++)
+		r = append_word(&line, o->argv.items[i]);
+	return r < 0 ? NULL : take_ptr(line);
+}
+
+/* ---- fingerprint ---- */
+
+static void hash_text(struct hash *h, const char *text)
+{
+	hash_add(h, text, strlen(text) + 1);
+}
+
+/* What a run depends on in the table of calls. */
+static void hash_policy(struct hash *h)
+{
+	for (int64_t nr = 0; nr <= POLICY_MAX_NR; nr++) {
+		const struct policy_row *row = policy_row(nr);
+		char text[160];
+
+		if (!row->name)
+			continue;
+		(void)snprintf(text, sizeof(text), "%d %s %d %u %d %u", (int)nr, row->name, (int)row->class, row->flags,
+			       row->error, row->cost_ns);
+		hash_text(h, text);
+	}
+}
+
+int run_options_fingerprint(const struct run_options *o, char ret_hex[HASH_HEX_SIZE])
+{
+	unsigned char digest[HASH_BYTES];
+	struct hash h;
+	int r;
+
+	hash_init(&h);
+	hash_text(&h, "hermit-options-1");
+	for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+		_cleanup_strv_ struct strv values = { 0 };
+
+		if (!specs[i].outcome)
+			continue;
+		r = run_options_get(o, &specs[i], true, &values);
+		if (r < 0)
+			return r;
+		hash_text(&h, specs[i].name);
+		for (size_t k = 0; k < values.count; k++)
+			hash_text(&h, values.items[k]);
+		hash_text(&h, "");
+	}
+	hash_text(&h, "argv");
+	for (size_t i = 0; i < o->argv.count; i++)
+		hash_text(&h, o->argv.items[i]);
+	hash_policy(&h);
+	hash_final(&h, digest);
+	hash_hex(digest, sizeof(digest), ret_hex);
+	return 0;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a person can ask of a run, as one struct and one table. From the table come the options of `hermit run`, its --help,
+ * the list in hermit-run(1) (a test compares), files of --save-config and --config-file, a command line that reproduces the
+ * run, and the fingerprint that logs and recordings carry.
+ *
+ * Every option has a text form; setting an option from its text form and reading it back gives the same option.
+ */
+#ifndef HS_SUPERVISOR_OPTIONS_H
+#define HS_SUPERVISOR_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/strv.h"
+
+enum base_env { BASE_ENV_EMPTY, BASE_ENV_MINIMAL, BASE_ENV_HOST };
+enum option_network { NETWORK_LOCAL, NETWORK_HOST };
+enum option_mtime { MTIME_FIXED, MTIME_KEEP };
+enum option_terminal { TERMINAL_AUTO, TERMINAL_NEVER, TERMINAL_ALWAYS };
+
+/* Zeroed, then run_options_init(). Strings are owned; NULL is "not given". */
+struct run_options {
+	struct strv argv; /* program and arguments */
+
+	uint64_t seed;
+	uint64_t epoch_ns;
+	uint64_t uptime_ns;
+	uint64_t quantum_ns;
+	uint64_t cpus;
+	uint64_t memory_bytes;
+	char *hostname;
+
+	int base_env; /* enum base_env */
+	struct strv env; /* NAME=VALUE */
+	char *workdir;
+	char *user, *group;
+
+	char *fs; /* "cwd", "overlay", "overlay:DIR", "host" */
+	struct strv writable, bind, mount;
+	char *tmp;
+	int mtime; /* enum option_mtime */
+	int network; /* enum option_network */
+
+	bool strict, allow_uncontrolled;
+	uint64_t timeout_ns; /* real time; 0: none */
+	int terminal; /* enum option_terminal */
+	bool no_pin;
+	bool quiet;
+	char *log, *log_file;
+};
+
+enum option_kind {
+	OPTION_FLAG, /* bool; no argument */
+	OPTION_NUMBER,
+	OPTION_SIZE, /* bytes */
+	OPTION_DURATION,
+	OPTION_TIME,
+	OPTION_TEXT,
+	OPTION_CHOICE, /* int, an index into choices */
+	OPTION_LIST, /* may be given several times */
+	OPTION_ENV, /* a list of NAME=VALUE; NAME alone takes the caller's value */
+};
+
+struct option_spec {
+	const char *name; /* without the dashes */
+	const char *alias; /* another long name, or NULL */
+	char letter; /* 0: none */
+	enum option_kind kind;
+	size_t offset; /* in struct run_options */
+	const char *arg; /* what the argument is called in help */
+	const char *preset; /* text form of the default; NULL: not given, empty, off */
+	const char *const *choices; /* OPTION_CHOICE, ended by NULL */
+	uint64_t least, most; /* OPTION_NUMBER, OPTION_SIZE; 0, 0: any */
+	bool outcome; /* part of the fingerprint: can change what the guest sees */
+	const char *help; /* a sentence without final dot */
+};
+
+const struct option_spec *option_specs(size_t *ret_count);
+
+/* By name, alias or "x" for the letter; NULL for none. */
+const struct option_spec *option_find(const char *name);
+
+/* All defaults. 0 or -ENOMEM. */
+int run_options_init(struct run_options *o);
+void run_options_clear(struct run_options *o);
+#define _cleanup_run_options_ __attribute__((cleanup(run_options_clear)))
+
+/* Sets one option from its text form (lists: adds); text is NULL or "true" or "false" for a flag. */
+int run_options_set(struct run_options *o, const struct option_spec *spec, const char *text, struct error *err);
+
+/* What one option by itself cannot know: combinations. Needs a program. */
+int run_options_validate(const struct run_options *o, struct error *err);
+
+/* Adds the text forms of an option's values: none when it has its default or is an empty list, unless `always`. */
+int run_options_get(const struct run_options *o, const struct option_spec *spec, bool always, struct strv *values);
+
+/* "hermit run --seed=7 -- PROGRAM ARGS": only what differs from the defaults, quoted for a shell. The caller frees. */
+char *run_options_command_line(const struct run_options *o);
+
+/* SHA-256 over the options that can change the outcome, the program and its arguments, and the policy table. */
+int run_options_fingerprint(const struct run_options *o, char ret_hex[HASH_HEX_SIZE]);
+
+/* A JSON document with all of it; the caller frees. NULL when out of memory. */
+char *run_options_to_json(const struct run_options *o);
+
+/*
+ * Sets what the document says, on top of what o has. `name` stands in front of messages. A document with a fingerprint that
+ * does not fit its options is refused.
+ */
+int run_options_from_json(struct run_options *o, const char *text, const char *name, struct error *err);
+
+/* A word so that a POSIX shell reads it as it is; the caller frees. */
+char *shell_quote(const char *word);
+
+#endif

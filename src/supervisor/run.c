@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One run: see run.h.
+ *
+ * Order of beginning: signals are blocked, so that none is lost or does its default; the filter is compiled; the container
+ * is made; the backend seizes the guest's first process; that one is let go, installs the filter, gives up its listener; the
+ * engine takes over. The end is the reverse, from wherever the beginning had come to.
+ */
+#include "supervisor/run.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "backend/backend.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/parse.h"
+#include "supervisor/exit_codes.h"
+
+enum {
+	MAX_SIGNALS = 16,
+	ENGINE_VTID = CONTAINER_GUEST_PID, /* the guest's first process in its own pid namespace, with our own init before it */
+};
+
+/* Real time after which a silent guest is looked at: is it computing, or asleep in the kernel? */
+#define WATCHDOG_NS (200 * 1000000ull)
+
+static const int forwarded_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGUSR1, SIGUSR2 };
+
+struct terminal_state {
+	bool saved;
+	struct termios modes;
+};
+
+struct run {
+	const struct run_request *request;
+	struct container_spec spec; /* the request's, completed */
+	int signals[MAX_SIGNALS + 1]; /* ended by 0 */
+	sigset_t old_mask;
+	bool mask_changed;
+	struct terminal_state terminal;
+	unsigned cpu;
+	struct backend_filter *filter;
+	struct container container;
+	bool has_container;
+	struct guest *guest;
+	struct engine *engine;
+	struct timespec start;
+	bool executed; /* the program was loaded */
+	int last_request; /* the signal that asked the guest to end, 0: none yet */
+};
+
+/* ---- host signals ---- */
+
+static bool is_ignored(int signo)
+{
+	struct sigaction action;
+
+	return sigaction(signo, NULL, &action) == 0 && !(action.sa_flags & SA_SIGINFO) && action.sa_handler == SIG_IGN;
+}
+
+/* What nohup or a shell's & has made ignored stays so. */
+static void choose_signals(struct run *run)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(forwarded_signals); i++)
+		if (!is_ignored(forwarded_signals[i]))
+			run->signals[n++] = forwarded_signals[i];
+	if (run->request->timeout_ns)
+		run->signals[n++] = SIGALRM;
+	run->signals[n] = 0;
+}
+
+static int block_signals(struct run *run, struct error *err)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	for (size_t i = 0; run->signals[i]; i++)
+		(void)sigaddset(&set, run->signals[i]);
+	if (sigprocmask(SIG_BLOCK, &set, &run->old_mask) < 0)
+		return error_errno(err, errno, "cannot block signals");
+	run->mask_changed = true;
+	return 0;
+}
+
+/* Signals that came in the last moment have been about a run that is over. */
+static void unblock_signals(struct run *run)
+{
+	static const struct timespec at_once = { 0 };
+	sigset_t set;
+
+	if (!run->mask_changed)
+		return;
+	(void)sigemptyset(&set);
+	for (size_t i = 0; run->signals[i]; i++)
+		(void)sigaddset(&set, run->signals[i]);
+	while (sigtimedwait(&set, NULL, &at_once) > 0)
+		;
+	(void)sigprocmask(SIG_SETMASK, &run->old_mask, NULL);
+}
+
+static void set_timer(uint64_t ns)
+{
+	struct itimerval timer = {
+		.it_value = { .tv_sec = (time_t)(ns / NS_PER_S), .tv_usec = (suseconds_t)(ns % NS_PER_S / 1000) },
+	};
+
+	if (ns && !timer.it_value.tv_sec && !timer.it_value.tv_usec)
+		timer.it_value.tv_usec = 1;
+	(void)setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+/* ---- the caller's terminal ---- */
+
+static void terminal_save(struct terminal_state *t)
+{
+	t->saved = isatty(STDIN_FILENO) && tcgetattr(STDIN_FILENO, &t->modes) == 0;
+}
+
+/* The guest may have died with echo off. In the background this would stop us, so SIGTTOU is blocked meanwhile. */
+static void terminal_restore(const struct terminal_state *t)
+{
+	struct termios now;
+	sigset_t set, old;
+
+	if (!t->saved || tcgetattr(STDIN_FILENO, &now) < 0 || !memcmp(&now, &t->modes, sizeof(now)))
+		return;
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTTOU);
+	(void)sigprocmask(SIG_BLOCK, &set, &old);
+	(void)tcsetattr(STDIN_FILENO, TCSADRAIN, &t->modes);
+	(void)sigprocmask(SIG_SETMASK, &old, NULL);
+}
+
+/* ---- beginning ---- */
+
+static void choose_cpu(struct run *run)
+{
+	int cpu = sched_getcpu();
+
+	run->cpu = cpu < 0 ? 0 : (unsigned)cpu;
+	run->spec.pin_cpu = !run->request->no_pin && cpu >= 0;
+	run->spec.cpu = run->cpu;
+}
+
+static int start_guest(struct run *run, struct error *err)
+{
+	/* Descriptors 0 to 2 of the guest come from outside, in our numbers; -1 ends the list. */
+	const int outside[] = { run->spec.stdio[0], run->spec.stdio[1], run->spec.stdio[2], -1 };
+	struct backend_options options = {
+		.cpu = run->cpu,
+		.pin = run->spec.pin_cpu,
+		.outside_fds = outside,
+		.watchdog_ns = WATCHDOG_NS,
+		.host_signals = run->signals,
+	};
+	struct error said = { 0 };
+	int r;
+
+	r = container_create(&run->spec, &run->container, err);
+	if (r < 0)
+		return r;
+	run->has_container = true;
+	r = backend_attach(&options, run->container.guest_pid, &run->guest, err);
+	if (r < 0)
+		return r;
+	r = container_release(&run->container, err);
+	if (r < 0)
+		return r;
+	r = backend_start(run->guest, err);
+	if (r < 0 && container_exec_error(&run->container, &said) == 1)
+		*err = said;
+	return r;
+}
+
+static int begin(struct run *run, struct error *err)
+{
+	const struct run_request *request = run->request;
+	int r;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &run->start);
+	r = container_enter_userns(err);
+	if (r < 0)
+		return r;
+	choose_signals(run);
+	r = block_signals(run, err);
+	if (r < 0)
+		return r;
+	terminal_save(&run->terminal);
+	choose_cpu(run);
+	run->filter = backend_filter_new(request->engine.allow_uncontrolled, err);
+	if (!run->filter)
+		return err->code ? -err->code : -ENOMEM;
+	run->spec.install_filter = backend_filter_install;
+	run->spec.filter_arg = run->filter;
+	r = start_guest(run, err);
+	if (r < 0)
+		return r;
+	run->engine = engine_new(&request->engine, run->guest, run->spec.own_init ? ENGINE_VTID : 1,
+				 run->spec.own_init ? ENGINE_VTID : 1);
+	if (!run->engine)
+		return error_errno(err, ENOMEM, "engine");
+	for (size_t i = 0; i < request->n_observers; i++)
+		engine_observe(run->engine, &request->observers[i]);
+	set_timer(request->timeout_ns);
+	return 0;
+}
+
+/* ---- the loop ---- */
+
+static bool asks_to_end(int signo)
+{
+	return signo == SIGINT || signo == SIGTERM || signo == SIGHUP || signo == SIGQUIT;
+}
+
+/* A host signal: 1 when the run ends by it, else the engine hands it on. */
+static int on_outside(struct run *run, const struct event *event, struct run_result *result)
+{
+	if (event->signo == SIGALRM && run->request->timeout_ns) {
+		result->end = RUN_TIMEOUT;
+		return 1;
+	}
+	if (!asks_to_end(event->signo))
+		return 0;
+	if (run->last_request) {
+		result->end = RUN_KILLED;
+		run->last_request = event->signo;
+		return 1;
+	}
+	run->last_request = event->signo;
+	return 0;
+}
+
+/* Waits for one event and tells the engine. 1 when the run ends by it. */
+static int take_event(struct run *run, struct run_result *result, struct error *err)
+{
+	struct event event = { 0 };
+	int r;
+
+	r = run->guest->ops->wait(run->guest, &event);
+	if (r < 0)
+		return error_errno(err, -r, "waiting for the guest");
+	if (event.kind == EVENT_OUTSIDE && on_outside(run, &event, result))
+		return 1;
+	if (event.kind == EVENT_EXEC)
+		run->executed = true;
+	r = engine_event(run->engine, &event);
+	if (r < 0)
+		return error_set(err, -r, "%s", engine_failure(run->engine));
+	return 0;
+}
+
+/* Carries out one step. 1 when it was the last one. */
+static int do_step(struct run *run, const struct step *step, struct run_result *result, struct error *err)
+{
+	int r;
+
+	switch (step->kind) {
+	case STEP_RESUME:
+		r = run->guest->ops->resume(run->guest, step->task, &step->verdict);
+		if (r < 0)
+			return error_errno(err, -r, "letting task %d go on", step->task);
+		return step->no_event ? 0 : take_event(run, result, err);
+	case STEP_WAIT:
+		return take_event(run, result, err);
+	case STEP_END:
+		result->end = RUN_EXITED;
+		result->wait_status = step->exit_status;
+		return 1;
+	case STEP_DEADLOCK:
+		result->end = RUN_DEADLOCK;
+		return 1;
+	case STEP_REFUSED:
+		result->end = RUN_REFUSED;
+		return 1;
+	}
+	return error_set(err, EINVAL, "step of unknown kind %d", (int)step->kind);
+}
+
+static int loop(struct run *run, struct run_result *result, struct error *err)
+{
+	struct step step;
+	int r;
+
+	do {
+		r = engine_next(run->engine, &step);
+		if (r < 0)
+			return error_set(err, -r, "%s", engine_failure(run->engine));
+		r = do_step(run, &step, result, err);
+	} while (r == 0);
+	return r < 0 ? r : 0;
+}
+
+/* ---- the end ---- */
+
+static uint64_t elapsed_ns(const struct timespec *start)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)(now.tv_sec - start->tv_sec) * NS_PER_S + (uint64_t)now.tv_nsec - (uint64_t)start->tv_nsec;
+}
+
+static void list_uncontrolled(struct run *run, struct run_result *result)
+{
+	const struct uncontrolled *list;
+	size_t n;
+
+	list = engine_uncontrolled(run->engine, &n);
+	for (size_t i = 0; i < n; i++) {
+		result->n_uncontrolled += list[i].count;
+		if (run->request->quiet)
+			continue;
+		if (list[i].count > 1)
+			log_error("uncontrolled: %s: %s (%" PRIu64 " times)", list[i].what, list[i].where, list[i].count);
+		else
+			log_error("uncontrolled: %s: %s", list[i].what, list[i].where);
+	}
+}
+
+static void describe_deadlock(struct run *run)
+{
+	_cleanup_free_ char *waiters = engine_describe_waiters(run->engine);
+	char *line, *rest = waiters;
+
+	log_error("deadlock: nobody can ever go on, at turn %" PRIu64, engine_turn(run->engine));
+	while (rest && (line = strsep(&rest, "\n")))
+		if (*line)
+			log_error("%s", line);
+}
+
+static int exit_code_of(const struct run *run, const struct run_result *result)
+{
+	switch (result->end) {
+	case RUN_EXITED:
+		return WIFSIGNALED(result->wait_status) ? EXIT_CODE_SIGNAL_BASE + WTERMSIG(result->wait_status)
+							: WEXITSTATUS(result->wait_status);
+	case RUN_DEADLOCK:
+		return EXIT_CODE_DEADLOCK;
+	case RUN_REFUSED:
+		return EXIT_CODE_REFUSED;
+	case RUN_TIMEOUT:
+		return EXIT_CODE_TIMEOUT;
+	case RUN_KILLED:
+		return EXIT_CODE_SIGNAL_BASE + run->last_request;
+	}
+	return EXIT_CODE_TOOL;
+}
+
+static void report(struct run *run, struct run_result *result)
+{
+	char buf[FORMAT_SIZE];
+
+	switch (result->end) {
+	case RUN_DEADLOCK:
+		describe_deadlock(run);
+		break;
+	case RUN_REFUSED:
+		log_error("refused under --strict: %s", engine_failure(run->engine));
+		break;
+	case RUN_TIMEOUT:
+		log_error("the time limit of %s s is over at turn %" PRIu64 "; everything was killed",
+			  format_duration_ns(run->request->timeout_ns, buf), engine_turn(run->engine));
+		break;
+	case RUN_KILLED:
+	case RUN_EXITED:
+		break;
+	}
+	list_uncontrolled(run, result);
+	result->exit_code = exit_code_of(run, result);
+	result->turns = engine_turn(run->engine);
+	result->virtual_ns = engine_now_ns(run->engine);
+	result->real_ns = elapsed_ns(&run->start);
+	result->stats = *engine_stats(run->engine);
+}
+
+/* The guest ended before its program was loaded: its own status is then the tool's word for why. */
+static int check_start(struct run *run, struct run_result *result, struct error *err)
+{
+	int r;
+
+	if (run->executed || result->end != RUN_EXITED)
+		return 0;
+	r = container_exec_error(&run->container, err);
+	if (r == 0)
+		(void)error_set(err, ENOEXEC, "cannot execute '%s'", run->spec.argv[0]);
+	if (result->exit_code < EXIT_CODE_TOOL || result->exit_code > EXIT_CODE_NOT_FOUND)
+		result->exit_code = EXIT_CODE_TOOL;
+	return err->code ? -err->code : -ENOEXEC;
+}
+
+static void end(struct run *run)
+{
+	set_timer(0);
+	run->engine = engine_free(run->engine);
+	run->guest = backend_close(run->guest);
+	if (run->has_container)
+		container_destroy(&run->container);
+	run->filter = backend_filter_free(run->filter);
+	terminal_restore(&run->terminal);
+	unblock_signals(run);
+}
+
+int run_guest(const struct run_request *request, struct run_result *ret, struct error *err)
+{
+	struct run run = { .request = request, .spec = *request->spec };
+	struct error unread = { 0 };
+	int r;
+
+	*ret = (struct run_result){ .exit_code = EXIT_CODE_TOOL };
+	err = err ? err : &unread;
+	err->code = 0;
+	r = begin(&run, err);
+	if (r < 0 && !run.has_container && run.container.failure_status)
+		ret->exit_code = run.container.failure_status;
+	if (r == 0)
+		r = loop(&run, ret, err);
+	if (r == 0) {
+		report(&run, ret);
+		r = check_start(&run, ret, err);
+	}
+	end(&run);
+	return r;
+}

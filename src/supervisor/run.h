@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One run: container, backend and engine are put together here and nowhere else, driven until the guest has ended, and taken
+ * apart again. `hermit run` and the OCI runtime come through this door.
+ */
+#ifndef HS_SUPERVISOR_RUN_H
+#define HS_SUPERVISOR_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "container/container.h"
+#include "engine/engine.h"
+
+/* Everything is borrowed. */
+struct run_request {
+	const struct container_spec *spec; /* install_filter and pinning are filled in by run_guest() */
+	struct engine_options engine;
+	uint64_t timeout_ns; /* real time; 0: none */
+	bool no_pin;
+	bool quiet; /* uncontrolled happenings are not listed */
+	const struct engine_observer *observers;
+	size_t n_observers;
+};
+
+enum run_end {
+	RUN_EXITED = 1, /* the guest ended by itself; wait_status is valid */
+	RUN_DEADLOCK,
+	RUN_REFUSED, /* strict: something that is not modelled, or not under control */
+	RUN_TIMEOUT,
+	RUN_KILLED, /* by a second signal from outside */
+};
+
+struct run_result {
+	enum run_end end;
+	int exit_code;   /* what the program should exit with: see exit_codes.h */
+	int wait_status; /* of the guest's first process */
+	uint64_t turns, virtual_ns, real_ns;
+	uint64_t n_uncontrolled; /* how often something was not under control */
+	struct engine_stats stats;
+};
+
+/*
+ * Runs the guest to its end. 0 with *ret filled in, whatever became of the guest; or -errno when the tool itself failed:
+ * then ret->exit_code is 125, or 126 or 127 when the program cannot be executed or does not exist, and nothing is left.
+ * Reports about the run (deadlock, refusals, uncontrolled happenings) go to the log as errors and warnings.
+ *
+ * Host signals meanwhile: SIGINT, SIGTERM, SIGHUP, SIGQUIT: the first goes to the guest's first process, the second ends
+ * everything. SIGWINCH, SIGUSR1 and SIGUSR2 go to the guest's first process. Those that the caller ignores stay ignored.
+ */
+int run_guest(const struct run_request *request, struct run_result *ret, struct error *err);
+
+#endif
