@@ -56,6 +56,7 @@ int command_dispatch(const struct command_table *table, int argc, char **argv);
 void command_prepare(const char *program, const char *command, char **argv);
 
 command_fn cmd_run;
+command_fn cmd_syscalls;
 command_fn cmd_version;
 
 #endif

@@ -12,6 +12,7 @@
 
 /* In the order in which a newcomer should read them. */
 static const struct command commands[] = {
+	{ "syscalls", "list what is done about each system call", cmd_syscalls },
 	{ "version", "print the version of this program and of what it works with", cmd_version },
 };
 

@@ -127,7 +127,7 @@ static const struct flag_name flock_names[] = {
 	FIELD(~(uint32_t)LOCK_NB, LOCK_SH), FIELD(~(uint32_t)LOCK_NB, LOCK_EX), FIELD(~(uint32_t)LOCK_NB, LOCK_UN), BIT(LOCK_NB), END
 };
 
-#define FUTEX_CMD(name) FIELD(0x7f, name)
+#define FUTEX_CMD(name) { (name), 0x7f, #name }
 static const struct flag_name futex_names[] = {
 	FUTEX_CMD(FUTEX_WAIT), FUTEX_CMD(FUTEX_WAKE), FUTEX_CMD(FUTEX_FD), FUTEX_CMD(FUTEX_REQUEUE), FUTEX_CMD(FUTEX_CMP_REQUEUE),
 	FUTEX_CMD(FUTEX_WAKE_OP), FUTEX_CMD(FUTEX_LOCK_PI), FUTEX_CMD(FUTEX_UNLOCK_PI), FUTEX_CMD(FUTEX_TRYLOCK_PI),

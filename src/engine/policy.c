@@ -105,9 +105,57 @@ static const struct policy_row policy_unlisted = {
 	.why = "no such call is known",
 };
 
-static const char *const class_names[] = {
-	[CLASS_UNLISTED] = "UNLISTED", [CLASS_PASS] = "PASS",       [CLASS_ORDER] = "ORDER",
-	[CLASS_FIXUP] = "FIXUP",       [CLASS_EMULATE] = "EMULATE", [CLASS_REFUSE] = "REFUSE",
+static const struct {
+	const char *name, *meaning;
+} classes[] = {
+	[CLASS_UNLISTED] = { "UNLISTED", "no row: refused with ENOSYS and reported once" },
+	[CLASS_PASS] = { "PASS", "not looked at: cannot block, a function of what is deterministic already" },
+	[CLASS_ORDER] = { "ORDER", "the kernel runs it, in turn" },
+	[CLASS_FIXUP] = { "FIXUP", "the kernel runs it, in turn, and what the host would show is replaced" },
+	[CLASS_EMULATE] = { "EMULATE", "answered by the supervisor" },
+	[CLASS_REFUSE] = { "REFUSE", "refused with a fixed error, before arguments are looked at" },
+};
+
+static const char *const kind_names[] = {
+	[ARG_NONE] = "",
+	[ARG_INT] = "int",
+	[ARG_UINT] = "uint",
+	[ARG_HEX] = "bits",
+	[ARG_SIZE] = "size",
+	[ARG_OFFSET] = "offset",
+	[ARG_ADDR] = "address",
+	[ARG_FD] = "fd",
+	[ARG_DIRFD] = "dirfd",
+	[ARG_PATH] = "path",
+	[ARG_STR] = "string",
+	[ARG_PID] = "pid",
+	[ARG_SIGNAL] = "signal",
+	[ARG_CLOCK] = "clock",
+	[ARG_MODE] = "mode",
+	[ARG_FLAGS] = "flags",
+	[ARG_IN] = "in",
+	[ARG_OUT] = "out",
+	[ARG_INOUT] = "inout",
+	[ARG_SOCKADDR_IN] = "sockaddr",
+	[ARG_SOCKADDR_OUT] = "sockaddr-out",
+	[ARG_IOV_IN] = "iovec",
+	[ARG_IOV_OUT] = "iovec-out",
+	[ARG_MSGHDR_IN] = "msghdr",
+	[ARG_MSGHDR_OUT] = "msghdr-out",
+	[ARG_TIMESPEC_IN] = "timespec",
+	[ARG_TIMESPEC_OUT] = "timespec-out",
+	[ARG_TIMEVAL_IN] = "timeval",
+	[ARG_TIMEVAL_OUT] = "timeval-out",
+	[ARG_TIMESPEC_INOUT] = "timespec-inout",
+	[ARG_TIMEVAL_INOUT] = "timeval-inout",
+	[ARG_SIGSET_IN] = "sigset",
+	[ARG_STRV] = "strings",
+	[ARG_ANY] = "any",
+};
+
+static const char *const ret_names[] = {
+	[RET_ZERO] = "zero", [RET_LEN] = "length", [RET_FD] = "fd",       [RET_PID] = "pid",
+	[RET_ADDR] = "address", [RET_INT] = "int",  [RET_NEVER] = "never",
 };
 
 const struct policy_row *policy_row(int64_t nr)
@@ -129,7 +177,22 @@ int policy_number(const char *name)
 
 const char *policy_class_name(enum policy_class class)
 {
-	return (size_t)class < ARRAY_SIZE(class_names) ? class_names[class] : "?";
+	return (size_t)class < ARRAY_SIZE(classes) ? classes[class].name : "?";
+}
+
+const char *policy_class_meaning(enum policy_class class)
+{
+	return (size_t)class < ARRAY_SIZE(classes) ? classes[class].meaning : "?";
+}
+
+const char *policy_kind_name(enum arg_kind kind)
+{
+	return (size_t)kind < ARRAY_SIZE(kind_names) && kind_names[kind] ? kind_names[kind] : "?";
+}
+
+const char *policy_ret_name(enum ret_kind ret)
+{
+	return (size_t)ret < ARRAY_SIZE(ret_names) ? ret_names[ret] : "?";
 }
 
 bool policy_arg_is_memory(enum arg_kind kind)

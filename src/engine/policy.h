@@ -125,6 +125,15 @@ int policy_number(const char *name);
 /* "PASS" ..., "UNLISTED". */
 const char *policy_class_name(enum policy_class class);
 
+/* What a class means, in a few words. */
+const char *policy_class_meaning(enum policy_class class);
+
+/* The kind in a word: "fd", "path", "out" ... */
+const char *policy_kind_name(enum arg_kind kind);
+
+/* What a call gives back, in a word. */
+const char *policy_ret_name(enum ret_kind ret);
+
 /* Does the kind name guest memory whose length the specification tells? (PATH and STR end at their NUL.) */
 bool policy_arg_is_memory(enum arg_kind kind);
 
