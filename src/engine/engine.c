@@ -41,6 +41,7 @@ struct engine *engine_new(const struct engine_options *options, struct guest *g,
 	e->next_mm_id = 1;
 	e->next_deadline_ns = TIME_NEVER;
 	sched_init(&e->sched);
+	inodes_init(&e->inodes, options->epoch_ns, options->keep_mtime);
 	rng_init(&e->task_rng, options->seed, "guest", 0);
 	rng_init(&e->kernel_rng, options->seed, "kernel", 0);
 	t = task_first(e, vtid, vpid);
@@ -58,6 +59,7 @@ struct engine *engine_free(struct engine *e)
 		return NULL;
 	task_free_all(e);
 	futex_deinit(e);
+	inodes_deinit(&e->inodes);
 	sched_deinit(&e->sched);
 	free(e);
 	return NULL;

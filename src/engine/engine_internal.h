@@ -7,6 +7,7 @@
 #include "engine/clock.h"
 #include "engine/engine.h"
 #include "engine/futex.h"
+#include "engine/inodes.h"
 #include "engine/sched.h"
 #include "engine/task.h"
 #include "engine/timers.h"
@@ -21,6 +22,7 @@ struct engine {
 	struct sched sched;
 	struct timers timers;
 	struct futexes futexes;
+	struct inodes inodes;
 
 	struct task *tasks;        /* by birth, living only */
 	struct process *processes; /* by birth, living and zombies */

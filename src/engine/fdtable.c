@@ -6,14 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/directory.h"
 #include "engine/engine_internal.h"
 
 #define FDTABLE_LIMIT 65536 /* numbers above are looked up each time */
 
+struct slot {
+	struct fd_info info;
+	struct dir_listing *listing;
+};
+
 struct fdtable {
 	unsigned refs;
 	size_t n;
-	struct fd_info **info; /* by number; NULL: not known */
+	struct slot **slots; /* by number; NULL: not known */
 	struct fd_info scratch; /* for numbers beyond the limit */
 };
 
@@ -40,16 +46,16 @@ struct fdtable *fdtable_copy(const struct fdtable *table)
 	copy = fdtable_new();
 	if (!copy || !table->n)
 		return copy;
-	copy->info = calloc(table->n, sizeof(*copy->info));
-	if (!copy->info)
+	copy->slots = calloc(table->n, sizeof(*copy->slots));
+	if (!copy->slots)
 		return copy; /* a cache may be empty */
 	copy->n = table->n;
 	for (size_t i = 0; i < table->n; i++) {
-		if (!table->info[i])
+		if (!table->slots[i])
 			continue;
-		copy->info[i] = malloc(sizeof(**copy->info));
-		if (copy->info[i])
-			*copy->info[i] = *table->info[i];
+		copy->slots[i] = calloc(1, sizeof(**copy->slots));
+		if (copy->slots[i])
+			copy->slots[i]->info = table->slots[i]->info;
 	}
 	return copy;
 }
@@ -60,7 +66,7 @@ void fdtable_unref(struct engine *e, struct fdtable *table)
 	if (!table || --table->refs > 0)
 		return;
 	fdtable_forget_range(table, 0, UINT32_MAX);
-	free(table->info);
+	free(table->slots);
 	free(table);
 }
 
@@ -73,39 +79,43 @@ void fdtable_forget(struct fdtable *table, int fd)
 void fdtable_forget_range(struct fdtable *table, unsigned first, unsigned last)
 {
 	for (size_t i = first; i < table->n && i <= last; i++) {
-		free(table->info[i]);
-		table->info[i] = NULL;
+		if (!table->slots[i])
+			continue;
+		dir_listing_free(table->slots[i]->listing);
+		free(table->slots[i]);
+		table->slots[i] = NULL;
 	}
 }
 
 /* The place for a number's facts; NULL when it has none (too high, no memory). */
-static struct fd_info **slot(struct fdtable *table, int fd)
+static struct slot **place(struct fdtable *table, int fd)
 {
-	struct fd_info **grown;
+	struct slot **grown;
 	size_t n;
 
 	if (fd < 0 || fd >= FDTABLE_LIMIT)
 		return NULL;
 	if ((size_t)fd >= table->n) {
 		n = (size_t)fd + 16;
-		grown = realloc(table->info, n * sizeof(*grown));
+		grown = realloc(table->slots, n * sizeof(*grown));
 		if (!grown)
 			return NULL;
 		memset(grown + table->n, 0, (n - table->n) * sizeof(*grown));
-		table->info = grown;
+		table->slots = grown;
 		table->n = n;
 	}
-	return &table->info[fd];
+	return &table->slots[fd];
 }
 
 int fdtable_info(struct engine *e, struct task *t, int fd, const struct fd_info **ret_info)
 {
-	struct fd_info **at, info;
+	struct fd_info info;
+	struct slot **at;
 	int handle, r;
 
-	at = slot(t->fds, fd);
+	at = place(t->fds, fd);
 	if (at && *at) {
-		*ret_info = *at;
+		*ret_info = &(*at)->info;
 		return 0;
 	}
 	handle = e->g->ops->fd_borrow(e->g, t->id, fd);
@@ -116,13 +126,33 @@ int fdtable_info(struct engine *e, struct task *t, int fd, const struct fd_info 
 	if (r < 0)
 		return r;
 	if (at)
-		*at = malloc(sizeof(**at));
+		*at = calloc(1, sizeof(**at));
 	if (at && *at) {
-		**at = info;
-		*ret_info = *at;
+		(*at)->info = info;
+		*ret_info = &(*at)->info;
 	} else {
 		t->fds->scratch = info;
 		*ret_info = &t->fds->scratch;
 	}
+	return 0;
+}
+
+struct dir_listing *fdtable_listing(struct fdtable *table, int fd)
+{
+	struct slot **at = place(table, fd);
+
+	return at && *at ? (*at)->listing : NULL;
+}
+
+int fdtable_set_listing(struct fdtable *table, int fd, struct dir_listing *listing)
+{
+	struct slot **at = place(table, fd);
+
+	if (!at || !*at) {
+		dir_listing_free(listing);
+		return -ENOMEM;
+	}
+	dir_listing_free((*at)->listing);
+	(*at)->listing = listing;
 	return 0;
 }

@@ -23,6 +23,12 @@ void fdtable_unref(struct engine *e, struct fdtable *table);
  */
 int fdtable_info(struct engine *e, struct task *t, int fd, const struct fd_info **ret_info);
 
+/* A directory's listing that readers of this descriptor go through; owned by the table, freed when the number is forgotten. */
+struct dir_listing;
+struct dir_listing *fdtable_listing(struct fdtable *table, int fd);
+/* Takes ownership of `listing`, also when it fails. */
+int fdtable_set_listing(struct fdtable *table, int fd, struct dir_listing *listing);
+
 /* What the number means may change: forget it. */
 void fdtable_forget(struct fdtable *table, int fd);
 void fdtable_forget_range(struct fdtable *table, unsigned first, unsigned last);

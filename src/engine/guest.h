@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 struct verdict;
 
@@ -96,6 +97,21 @@ struct fd_info {
 	int sock_protocol;
 };
 
+/* What stat and statx say, in one form. dev, ino, rdev are host numbers: keys only, never shown to the guest. */
+struct file_stat {
+	uint32_t mode, nlink, uid, gid, blksize;
+	uint64_t dev, ino, rdev, size, blocks;
+	uint64_t attributes, attributes_mask;
+	struct timespec atime, mtime, ctime, btime;
+	bool synthetic; /* on procfs, sysfs and their kin */
+};
+
+struct dir_entry {
+	const char *name;
+	uint64_t ino; /* host number, same device as the directory */
+	unsigned char type; /* DT_ */
+};
+
 struct handle_poll {
 	int handle;
 	short events, revents; /* as poll(2) */
@@ -148,8 +164,20 @@ struct guest_ops {
 	/* The guest's pid that a pidfd of the task names, or -errno. May be NULL. */
 	int (*pidfd_target)(struct guest *g, int task, int fd);
 
-	/* stat of a path as the task would resolve it (flags: AT_SYMLINK_NOFOLLOW). -ENOTSUP: cannot tell from outside. */
+	/* What a path names, as path_stat but with the kind. */
 	int (*path_info)(struct guest *g, int task, int dirfd, const char *path, int flags, struct fd_info *ret_info);
+
+	/*
+	 * stat of a path as the task would resolve it, flags as for statx(2) (AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW). Errors are the ones the
+	 * task would get; -ENOTSUP: cannot tell from outside.
+	 */
+	int (*path_stat)(struct guest *g, int task, int dirfd, const char *path, int flags, struct file_stat *ret);
+	int (*handle_stat)(struct guest *g, int handle, struct file_stat *ret);
+	/* All entries of the directory, "." and ".." too, in the order of the host; the position of the handle does not move. One block, the
+	 * caller frees *ret_entries. */
+	int (*handle_list)(struct guest *g, int handle, struct dir_entry **ret_entries, size_t *ret_n);
+	/* lseek(2) on the open file that the handle shares with the guest. */
+	int64_t (*handle_seek)(struct guest *g, int handle, int64_t offset, int whence);
 
 	int (*signal_state)(struct guest *g, int task, struct signal_state *ret_state);
 	/* Queues a signal: to the thread, or to its whole process. */
