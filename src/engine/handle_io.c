@@ -7,11 +7,13 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <sys/socket.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 
 #include "engine/engine_internal.h"
 #include "engine/fdtable.h"
 #include "engine/handlers.h"
+#include "engine/paths.h"
 #include "engine/wait.h"
 
 enum {
@@ -19,6 +21,7 @@ enum {
 	SOCKET_SURE = 65536,  /* POLLOUT of a stream socket promises a third of its buffer (208 KiB by default) */
 	PIECE = 65536,
 	IOV_LIMIT = 1024,
+	READ_LIMIT = 0x7ffff000, /* what one read moves at most */
 };
 
 /* Can the kernel block on this kind? Files and directories cannot; what we do not know may. */
@@ -76,14 +79,99 @@ static int when_ready(struct engine *e, struct task *t, int fd, short events, st
 	return r ? verdict_continue(v) : verdict_block(v);
 }
 
+/* Bytes of the guest that one call moves, as a list of ranges. */
+struct span {
+	struct iovec iov[IOV_LIMIT];
+	size_t n;
+	uint64_t total;
+};
+
+static int span_read(struct engine *e, struct task *t, uint64_t addr, uint64_t count, struct span *span)
+{
+	uint64_t total = 0;
+	int r;
+
+	if (count > IOV_LIMIT)
+		return -EINVAL;
+	r = guest_read(e, t, addr, span->iov, count * sizeof(struct iovec));
+	if (r < 0)
+		return r;
+	span->n = count;
+	for (size_t i = 0; i < count; i++)
+		if (__builtin_add_overflow(total, span->iov[i].iov_len, &total))
+			return -EINVAL;
+	span->total = total;
+	return 0;
+}
+
+/* /dev/random, /dev/urandom, /dev/hwrng: the bytes come from the reader's own stream. */
+static bool is_random_device(const struct fd_info *info)
+{
+	return info->kind == FD_CHAR && (info->rdev == makedev(1, 8) || info->rdev == makedev(1, 9) ||
+					 info->rdev == makedev(10, 183));
+}
+
+static int read_random(struct engine *e, struct task *t, const struct span *span, struct verdict *v)
+{
+	uint64_t total = 0, done;
+	int r;
+
+	for (size_t i = 0; i < span->n; i++) {
+		r = random_to_guest(e, t, (uint64_t)(uintptr_t)span->iov[i].iov_base, span->iov[i].iov_len, &done);
+		total += done;
+		if (r == -EFAULT)
+			return total ? verdict_return(v, (int64_t)total) : verdict_errno(v, EFAULT);
+		if (r < 0)
+			return r;
+	}
+	return verdict_return(v, (int64_t)total);
+}
+
+/* Reading by any call: devices of ours are answered, the rest waits until there is something. */
+static int read_common(struct engine *e, struct task *t, bool vector, struct verdict *v)
+{
+	const uint64_t *a = t->call.args;
+	struct span span = { .n = 1 };
+	const struct fd_info *info;
+	int r;
+
+	r = fdtable_info(e, t, (int)a[0], &info);
+	if (r < 0 && r != -EBADF)
+		return r;
+	if (r == -EBADF || !is_random_device(info))
+		return when_ready(e, t, (int)a[0], POLLIN, v);
+	if (vector)
+		r = span_read(e, t, a[1], a[2], &span);
+	else
+		span.iov[0] = (struct iovec){ (void *)(uintptr_t)a[1], a[2] < READ_LIMIT ? a[2] : READ_LIMIT };
+	if (r < 0)
+		return r == -EFAULT || r == -EINVAL ? verdict_continue(v) : r;
+	return read_random(e, t, &span, v);
+}
+
 int handle_io_read(struct engine *e, struct task *t, struct verdict *v)
 {
-	return when_ready(e, t, (int)t->call.args[0], POLLIN, v);
+	return read_common(e, t, false, v);
+}
+
+int handle_io_pread(struct engine *e, struct task *t, struct verdict *v)
+{
+	return read_common(e, t, false, v);
 }
 
 int handle_io_readv(struct engine *e, struct task *t, struct verdict *v)
 {
-	return when_ready(e, t, (int)t->call.args[0], POLLIN, v);
+	return read_common(e, t, true, v);
+}
+
+int handle_io_preadv(struct engine *e, struct task *t, struct verdict *v)
+{
+	return read_common(e, t, true, v);
+}
+
+int handle_io_preadv2(struct engine *e, struct task *t, struct verdict *v)
+{
+	return read_common(e, t, true, v);
 }
 
 int handle_io_accept(struct engine *e, struct task *t, struct verdict *v)
@@ -111,31 +199,6 @@ int handle_io_recvfrom(struct engine *e, struct task *t, struct verdict *v)
 int handle_io_recvmsg(struct engine *e, struct task *t, struct verdict *v)
 {
 	return receive(e, t, (int)t->call.args[2], v);
-}
-
-/* Bytes of the guest that one call writes, as a list of ranges. */
-struct span {
-	struct iovec iov[IOV_LIMIT];
-	size_t n;
-	uint64_t total;
-};
-
-static int span_read(struct engine *e, struct task *t, uint64_t addr, uint64_t count, struct span *span)
-{
-	uint64_t total = 0;
-	int r;
-
-	if (count > IOV_LIMIT)
-		return -EINVAL;
-	r = guest_read(e, t, addr, span->iov, count * sizeof(struct iovec));
-	if (r < 0)
-		return r;
-	span->n = count;
-	for (size_t i = 0; i < count; i++)
-		if (__builtin_add_overflow(total, span->iov[i].iov_len, &total))
-			return -EINVAL;
-	span->total = total;
-	return 0;
 }
 
 /* Up to size bytes from position `at` of the span that lie in one piece; their count in *ret_n. */
@@ -224,6 +287,10 @@ static int write_span(struct engine *e, struct task *t, int fd, const struct spa
 		return verdict_continue(v);
 	if (r < 0)
 		return r;
+	if (info->kind == FD_FILE) {
+		r = span->total ? file_changed(e, info->dev, info->ino) : 0;
+		return r < 0 ? r : verdict_continue(v);
+	}
 	if (!may_block(info->kind) || msg_flags & MSG_DONTWAIT)
 		return verdict_continue(v);
 	e->network_dirty |= info->kind == FD_INET;
@@ -269,6 +336,22 @@ int handle_io_writev(struct engine *e, struct task *t, struct verdict *v)
 	if (r == -EFAULT || r == -EINVAL)
 		return verdict_continue(v); /* the kernel says what is wrong */
 	return r < 0 ? r : write_span(e, t, (int)t->call.args[0], &span, 0, v);
+}
+
+/* The positional forms work on files only, which never block. */
+int handle_io_pwrite(struct engine *e, struct task *t, struct verdict *v)
+{
+	return write_buffer(e, t, 0, v);
+}
+
+int handle_io_pwritev(struct engine *e, struct task *t, struct verdict *v)
+{
+	return handle_io_writev(e, t, v);
+}
+
+int handle_io_pwritev2(struct engine *e, struct task *t, struct verdict *v)
+{
+	return handle_io_writev(e, t, v);
 }
 
 int handle_io_sendto(struct engine *e, struct task *t, struct verdict *v)
