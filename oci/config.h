@@ -359,9 +359,6 @@ struct oci_config {
 	struct oci_pairs annotations;
 };
 
-/* Documents beyond this are refused. */
-#define OCI_CONFIG_MAX_BYTES (16u << 20)
-
 /*
  * Reads text[len] into *cfg, which needs no initialisation and is empty after a failure. `name` stands in front of
  * messages: "config.json:12:9: linux.resources.memory.limit: expected integer, found string". The result has passed
@@ -375,6 +372,27 @@ int oci_config_load(int dirfd, const char *path, struct oci_config *cfg, struct 
 /* May be called twice, and on a zero-filled struct. */
 void oci_config_free(struct oci_config *cfg);
 #define _cleanup_oci_config_ __attribute__((cleanup(oci_config_free)))
+
+/* ---- documents that are a part of one ---- */
+
+/* The file that engines hand to `exec --process`: an object "process" alone, with something to execute. */
+struct oci_process_file {
+	struct oci_arena *arena;
+	struct oci_process process;
+};
+
+int oci_process_parse(const char *text, size_t len, const char *name, struct oci_process_file *file, struct error *err);
+void oci_process_free(struct oci_process_file *file);
+
+/* The file that engines hand to `update --resources`: an object "linux.resources" alone. What is not set stays as it is. */
+struct oci_resources_file {
+	struct oci_arena *arena;
+	struct oci_resources resources;
+};
+
+int oci_resources_parse(const char *text, size_t len, const char *name, struct oci_resources_file *file,
+			struct error *err);
+void oci_resources_free(struct oci_resources_file *file);
 
 /* ---- names ---- */
 
@@ -397,5 +415,13 @@ const char *oci_seccomp_action_name(enum oci_seccomp_action action);
 
 /* The value of an annotation, or NULL. */
 const char *oci_annotation(const struct oci_config *cfg, const char *key);
+
+/*
+ * The annotations "org.hermit.<option>" in the order of the document, as options and values: "seed", "42". What they mean,
+ * and which are wrong, is not known here. The list lives in the arena of cfg. -EINVAL for one without the name of an
+ * option, -ENOMEM.
+ */
+#define OCI_HERMIT_PREFIX "org.hermit."
+int oci_hermit_options(struct oci_config *cfg, struct oci_pairs *ret_options, struct error *err);
 
 #endif

@@ -6,19 +6,19 @@
 
 #include "base/cleanup.h"
 
-static const struct json_range range_timeout = { 1, INT_MAX };
+static const struct jread_range range_timeout = { 1, INT_MAX };
 
 #define HOOK(member, name, fn, ...) \
 	{ .key = name, .convert = fn, .offset = offsetof(struct oci_hook, member), __VA_ARGS__ }
-static const struct json_field hook_fields[] = {
-	HOOK(path, "path", json_to_path, .flags = JSON_REQUIRED),
-	HOOK(args, "args", json_to_strings),
-	HOOK(env, "env", json_to_strings),
-	HOOK(timeout_s, "timeout", json_to_opt_i64, .detail = &range_timeout),
+static const struct jread_field hook_fields[] = {
+	HOOK(path, "path", jread_to_path, .flags = JREAD_REQUIRED),
+	HOOK(args, "args", jread_to_strings),
+	HOOK(env, "env", jread_to_strings),
+	HOOK(timeout_s, "timeout", jread_to_opt_i64, .detail = &range_timeout),
 	{ 0 },
 };
 
-static int finish_hook(struct json_reader *r, const struct json_value *value, const void *detail, void *out)
+static int finish_hook(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
 {
 	struct oci_hook *hook = out;
 	int res;
@@ -28,14 +28,14 @@ static int finish_hook(struct json_reader *r, const struct json_value *value, co
 	return res < 0 ? res : oci_strings_default(r, &hook->env);
 }
 
-static const struct json_object hook_object = { .fields = hook_fields, .finish = finish_hook };
-static const struct json_list hook_list = {
-	.size = sizeof(struct oci_hook), .convert = json_to_object, .detail = &hook_object
+static const struct jread_object hook_object = { .fields = hook_fields, .finish = finish_hook };
+static const struct jread_list hook_list = {
+	.size = sizeof(struct oci_hook), .convert = jread_to_object, .detail = &hook_object
 };
 
 #define STAGE(stage, name) \
-	{ .key = name, .convert = json_to_list, .offset = (stage) * sizeof(struct oci_hooks), .detail = &hook_list }
-static const struct json_field stage_fields[] = {
+	{ .key = name, .convert = jread_to_list, .offset = (stage) * sizeof(struct oci_hooks), .detail = &hook_list }
+static const struct jread_field stage_fields[] = {
 	STAGE(OCI_HOOK_PRESTART, "prestart"),
 	STAGE(OCI_HOOK_CREATE_RUNTIME, "createRuntime"),
 	STAGE(OCI_HOOK_CREATE_CONTAINER, "createContainer"),
@@ -45,4 +45,4 @@ static const struct json_field stage_fields[] = {
 	{ 0 },
 };
 
-const struct json_object oci_hooks_object = { .fields = stage_fields };
+const struct jread_object oci_hooks_object = { .fields = stage_fields };

@@ -18,80 +18,80 @@ struct namespace_entry {
 	char *path;
 };
 
-static const struct json_field namespace_fields[] = {
-	FIELD(struct namespace_entry, type, "type", json_to_name_int, .detail = oci_namespace_names,
-	      .flags = JSON_REQUIRED),
-	FIELD(struct namespace_entry, path, "path", json_to_text),
+static const struct jread_field namespace_fields[] = {
+	FIELD(struct namespace_entry, type, "type", jread_to_name_int, .detail = oci_namespace_names,
+	      .flags = JREAD_REQUIRED),
+	FIELD(struct namespace_entry, path, "path", jread_to_text),
 	{ 0 },
 };
-static const struct json_object namespace_object = { .fields = namespace_fields };
+static const struct jread_object namespace_object = { .fields = namespace_fields };
 
-static int read_namespace(struct json_reader *r, const struct json_value *value, struct oci_namespace *namespaces)
+static int read_namespace(struct jread_reader *r, const struct jread_value *value, struct oci_namespace *namespaces)
 {
 	struct namespace_entry entry = { 0 };
 	int res;
 
-	res = json_read_object(r, value, &namespace_object, &entry);
+	res = jread_read_object(r, value, &namespace_object, &entry);
 	if (res < 0)
 		return res;
 	if (namespaces[entry.type].present)
-		return json_fail(r, value, "%s is there twice", oci_namespace_name(entry.type));
+		return jread_fail(r, value, "%s is there twice", oci_namespace_name(entry.type));
 	if (entry.path && entry.path[0] != '/')
-		return json_fail_member(r, value, "path", "must be an absolute path, is '%s'", entry.path);
+		return jread_fail_member(r, value, "path", "must be an absolute path, is '%s'", entry.path);
 	namespaces[entry.type] = (struct oci_namespace){ .present = true, .path = entry.path };
 	return 0;
 }
 
 /* A list in the document, an array by type here. */
-static int to_namespaces(struct json_reader *r, const struct json_value *value, const void *detail, void *out)
+static int to_namespaces(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
 {
-	const struct json_value *v;
+	const struct jread_value *v;
 	size_t i = 0;
 	int res;
 
-	res = json_expect(r, value, JSON_ARRAY);
+	res = jread_expect(r, value, JREAD_ARRAY);
 	if (res < 0)
 		return res;
 	for (v = value->first; v; v = v->next, i++) {
-		res = json_enter_index(r, v, i);
+		res = jread_enter_index(r, v, i);
 		if (res < 0)
 			return res;
 		res = read_namespace(r, v, out);
 		if (res < 0)
 			return res;
-		json_leave(r);
+		jread_leave(r);
 	}
 	return 0;
 }
 
 /* ---- mappings of ids ---- */
 
-static const struct json_range range_size = { 1, UINT32_MAX };
+static const struct jread_range range_size = { 1, UINT32_MAX };
 
 #define MAPPING(member, name, ...) \
-	FIELD(struct oci_id_mapping, member, name, json_to_u32, .flags = JSON_REQUIRED, __VA_ARGS__)
-static const struct json_field mapping_fields[] = {
+	FIELD(struct oci_id_mapping, member, name, jread_to_u32, .flags = JREAD_REQUIRED, __VA_ARGS__)
+static const struct jread_field mapping_fields[] = {
 	MAPPING(container_id, "containerID"),
 	MAPPING(host_id, "hostID"),
 	MAPPING(size, "size", .detail = &range_size),
 	{ 0 },
 };
 
-static int finish_mapping(struct json_reader *r, const struct json_value *value, const void *detail, void *out)
+static int finish_mapping(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
 {
 	const struct oci_id_mapping *m = out;
 
 	if (m->size > UINT32_MAX - m->container_id)
-		return json_fail_member(r, value, "size", "runs past the last id, from containerID %u on", m->container_id);
+		return jread_fail_member(r, value, "size", "runs past the last id, from containerID %u on", m->container_id);
 	if (m->size > UINT32_MAX - m->host_id)
-		return json_fail_member(r, value, "size", "runs past the last id, from hostID %u on", m->host_id);
+		return jread_fail_member(r, value, "size", "runs past the last id, from hostID %u on", m->host_id);
 	return 0;
 }
 
-static const struct json_object mapping_object = { .fields = mapping_fields, .finish = finish_mapping };
+static const struct jread_object mapping_object = { .fields = mapping_fields, .finish = finish_mapping };
 /* 340 is the kernel's own limit (UID_GID_MAP_MAX_EXTENTS). */
-static const struct json_list mapping_list = {
-	.size = sizeof(struct oci_id_mapping), .convert = json_to_object, .detail = &mapping_object, .max = 340
+static const struct jread_list mapping_list = {
+	.size = sizeof(struct oci_id_mapping), .convert = jread_to_object, .detail = &mapping_object, .max = 340
 };
 
 static bool overlap(uint32_t a, uint32_t size_a, uint32_t b, uint32_t size_b)
@@ -99,14 +99,14 @@ static bool overlap(uint32_t a, uint32_t size_a, uint32_t b, uint32_t size_b)
 	return a < b ? b - a < size_a : a - b < size_b;
 }
 
-int oci_to_id_mappings(struct json_reader *r, const struct json_value *value, const void *detail, void *out)
+int oci_to_id_mappings(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
 {
 	const struct oci_id_mappings *maps = out;
 	const struct oci_id_mapping *a, *b;
 	size_t i, j;
 	int res;
 
-	res = json_to_list(r, value, &mapping_list, out);
+	res = jread_to_list(r, value, &mapping_list, out);
 	if (res < 0)
 		return res;
 	for (i = 0; i < maps->count; i++) {
@@ -115,8 +115,8 @@ int oci_to_id_mappings(struct json_reader *r, const struct json_value *value, co
 			b = &maps->items[j];
 			if (overlap(a->container_id, a->size, b->container_id, b->size) ||
 			    overlap(a->host_id, a->size, b->host_id, b->size)) {
-				res = json_enter_index(r, value, i);
-				return res < 0 ? res : json_fail(r, value, "overlaps with entry %zu", j);
+				res = jread_enter_index(r, value, i);
+				return res < 0 ? res : jread_fail(r, value, "overlaps with entry %zu", j);
 			}
 		}
 	}
@@ -125,88 +125,88 @@ int oci_to_id_mappings(struct json_reader *r, const struct json_value *value, co
 
 /* ---- devices ---- */
 
-static const struct json_range range_major = { 0, 4095 };
-static const struct json_range range_minor = { 0, 1048575 };
-static const struct json_range range_u32 = { 0, UINT32_MAX };
+static const struct jread_range range_major = { 0, 4095 };
+static const struct jread_range range_minor = { 0, 1048575 };
+static const struct jread_range range_u32 = { 0, UINT32_MAX };
 
-static int to_device_type(struct json_reader *r, const struct json_value *value, const void *detail, void *out)
+static int to_device_type(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
 {
 	int res;
 
-	res = json_expect(r, value, JSON_STRING);
+	res = jread_expect(r, value, JREAD_STRING);
 	if (res < 0)
 		return res;
 	if (value->len != 1 || !strchr("bcup", value->text[0]))
-		return json_fail(r, value, "unknown value '%.64s', known are: b, c, u, p", value->text);
+		return jread_fail(r, value, "unknown value '%.64s', known are: b, c, u, p", value->text);
 	*(char *)out = value->text[0] == 'u' ? 'c' : value->text[0];
 	return 0;
 }
 
 #define DEVICE(member, name, fn, ...) FIELD(struct oci_device, member, name, fn, __VA_ARGS__)
-static const struct json_field device_fields[] = {
-	DEVICE(type, "type", to_device_type, .flags = JSON_REQUIRED),
-	DEVICE(path, "path", json_to_path, .flags = JSON_REQUIRED),
-	DEVICE(major, "major", json_to_i64, .detail = &range_major),
-	DEVICE(minor, "minor", json_to_i64, .detail = &range_minor),
-	DEVICE(file_mode, "fileMode", json_to_opt_u64, .detail = &range_u32),
-	DEVICE(uid, "uid", json_to_opt_u64, .detail = &range_u32),
-	DEVICE(gid, "gid", json_to_opt_u64, .detail = &range_u32),
+static const struct jread_field device_fields[] = {
+	DEVICE(type, "type", to_device_type, .flags = JREAD_REQUIRED),
+	DEVICE(path, "path", jread_to_path, .flags = JREAD_REQUIRED),
+	DEVICE(major, "major", jread_to_i64, .detail = &range_major),
+	DEVICE(minor, "minor", jread_to_i64, .detail = &range_minor),
+	DEVICE(file_mode, "fileMode", jread_to_opt_u64, .detail = &range_u32),
+	DEVICE(uid, "uid", jread_to_opt_u64, .detail = &range_u32),
+	DEVICE(gid, "gid", jread_to_opt_u64, .detail = &range_u32),
 	{ 0 },
 };
 
-static int finish_device(struct json_reader *r, const struct json_value *value, const void *detail, void *out)
+static int finish_device(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
 {
 	struct oci_device *d = out;
 
 	d->file_mode.value &= 07777; /* engines hand st_mode over, type and all */
 	if (d->type == 'p')
 		return 0;
-	if (!json_object_get(value, "major"))
-		return json_fail_member(r, value, "major", "required, but missing");
-	if (!json_object_get(value, "minor"))
-		return json_fail_member(r, value, "minor", "required, but missing");
+	if (!jread_object_get(value, "major"))
+		return jread_fail_member(r, value, "major", "required, but missing");
+	if (!jread_object_get(value, "minor"))
+		return jread_fail_member(r, value, "minor", "required, but missing");
 	return 0;
 }
 
-static const struct json_object device_object = { .fields = device_fields, .finish = finish_device };
-static const struct json_list device_list = {
-	.size = sizeof(struct oci_device), .convert = json_to_object, .detail = &device_object
+static const struct jread_object device_object = { .fields = device_fields, .finish = finish_device };
+static const struct jread_list device_list = {
+	.size = sizeof(struct oci_device), .convert = jread_to_object, .detail = &device_object
 };
 
 /* ---- the rest ---- */
 
-static const struct json_range range_nanoseconds = { 0, 999999999 };
+static const struct jread_range range_nanoseconds = { 0, 999999999 };
 
-static const struct json_field offset_fields[] = {
-	FIELD(struct oci_time_offset, seconds, "secs", json_to_i64),
-	FIELD(struct oci_time_offset, nanoseconds, "nanosecs", json_to_u32, .detail = &range_nanoseconds),
+static const struct jread_field offset_fields[] = {
+	FIELD(struct oci_time_offset, seconds, "secs", jread_to_i64),
+	FIELD(struct oci_time_offset, nanoseconds, "nanosecs", jread_to_u32, .detail = &range_nanoseconds),
 	{ 0 },
 };
 
-static int finish_offset(struct json_reader *r, const struct json_value *value, const void *detail, void *out)
+static int finish_offset(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
 {
 	((struct oci_time_offset *)out)->set = true;
 	return 0;
 }
 
-static const struct json_object offset_object = { .fields = offset_fields, .finish = finish_offset };
+static const struct jread_object offset_object = { .fields = offset_fields, .finish = finish_offset };
 
 #define LINUX(member, name, fn, ...) FIELD(struct oci_linux, member, name, fn, __VA_ARGS__)
-static const struct json_field offsets_fields[] = {
-	LINUX(time_monotonic, "monotonic", json_to_object, .detail = &offset_object),
-	LINUX(time_boottime, "boottime", json_to_object, .detail = &offset_object),
+static const struct jread_field offsets_fields[] = {
+	LINUX(time_monotonic, "monotonic", jread_to_object, .detail = &offset_object),
+	LINUX(time_boottime, "boottime", jread_to_object, .detail = &offset_object),
 	{ 0 },
 };
-static const struct json_object offsets_object = { .fields = offsets_fields };
+static const struct jread_object offsets_object = { .fields = offsets_fields };
 
-static const struct json_name domains[] = { { "LINUX", PER_LINUX }, { "LINUX32", PER_LINUX32 }, { 0 } };
+static const struct jread_name domains[] = { { "LINUX", PER_LINUX }, { "LINUX32", PER_LINUX32 }, { 0 } };
 
-static int to_domain(struct json_reader *r, const struct json_value *value, const void *detail, void *out)
+static int to_domain(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
 {
 	struct oci_u64 *personality = out;
 	int res;
 
-	res = json_find_name(r, value, domains, &personality->value);
+	res = jread_find_name(r, value, domains, &personality->value);
 	if (res < 0)
 		return res;
 	personality->set = true;
@@ -214,101 +214,101 @@ static int to_domain(struct json_reader *r, const struct json_value *value, cons
 }
 
 /* The specification knows the list and no element for it. */
-static int to_empty_list(struct json_reader *r, const struct json_value *value, const void *detail, void *out)
+static int to_empty_list(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
 {
 	int res;
 
-	res = json_expect(r, value, JSON_ARRAY);
+	res = jread_expect(r, value, JREAD_ARRAY);
 	if (res < 0)
 		return res;
-	return value->count > 0 ? json_fail(r, value, "not supported") : 0;
+	return value->count > 0 ? jread_fail(r, value, "not supported") : 0;
 }
 
-static const struct json_field personality_fields[] = {
-	LINUX(personality, "domain", to_domain, .flags = JSON_REQUIRED),
+static const struct jread_field personality_fields[] = {
+	LINUX(personality, "domain", to_domain, .flags = JREAD_REQUIRED),
 	{ .key = "flags", .convert = to_empty_list },
 	{ 0 },
 };
-static const struct json_object personality_object = { .fields = personality_fields };
+static const struct jread_object personality_object = { .fields = personality_fields };
 
-static int to_propagation(struct json_reader *r, const struct json_value *value, const void *detail, void *out)
+static int to_propagation(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
 {
-	if (value->type == JSON_STRING && value->len == 0)
+	if (value->type == JREAD_STRING && value->len == 0)
 		return 0;
-	return json_find_name(r, value, oci_propagation_names, out);
+	return jread_find_name(r, value, oci_propagation_names, out);
 }
 
-static int to_paths(struct json_reader *r, const struct json_value *value, const void *detail, void *out)
+static int to_paths(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
 {
 	const struct oci_strings *paths = out;
-	const struct json_value *v;
+	const struct jread_value *v;
 	size_t i = 0;
 	int res;
 
-	res = json_to_strings(r, value, NULL, out);
+	res = jread_to_strings(r, value, NULL, out);
 	if (res < 0)
 		return res;
 	for (v = value->first; v; v = v->next, i++) {
 		if (paths->items[i][0] == '/')
 			continue;
-		res = json_enter_index(r, v, i);
-		return res < 0 ? res : json_fail(r, v, "must be an absolute path, is '%s'", paths->items[i]);
+		res = jread_enter_index(r, v, i);
+		return res < 0 ? res : jread_fail(r, v, "must be an absolute path, is '%s'", paths->items[i]);
 	}
 	return 0;
 }
 
-static int to_cgroups_path(struct json_reader *r, const struct json_value *value, const void *detail, void *out)
+static int to_cgroups_path(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
 {
 	int res;
 
-	res = json_to_text(r, value, NULL, out);
+	res = jread_to_text(r, value, NULL, out);
 	if (res < 0)
 		return res;
 	if (*(char **)out && !oci_path_stays_below(*(char **)out))
-		return json_fail(r, value, "has a '..' component: '%s'", *(char **)out);
+		return jread_fail(r, value, "has a '..' component: '%s'", *(char **)out);
 	return 0;
 }
 
 /* Pairs; each name has to be one below /proc/sys. */
-static int to_sysctl(struct json_reader *r, const struct json_value *value, const void *detail, void *out)
+static int to_sysctl(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
 {
 	const struct oci_pairs *pairs = out;
 	char path[512];
 	size_t i;
 	int res;
 
-	res = json_to_pairs(r, value, NULL, out);
+	res = jread_to_pairs(r, value, NULL, out);
 	if (res < 0)
 		return res;
 	for (i = 0; i < pairs->count; i++)
 		if (oci_sysctl_path(pairs->items[i].key, path, sizeof(path)) < 0)
-			return json_fail_member(r, value, pairs->items[i].key, "not the name of a sysctl");
+			return jread_fail_member(r, value, pairs->items[i].key, "not the name of a sysctl");
 	return 0;
 }
 
-static const struct json_field linux_fields[] = {
+static const struct jread_field linux_fields[] = {
 	LINUX(namespaces, "namespaces", to_namespaces),
 	LINUX(uid_mappings, "uidMappings", oci_to_id_mappings),
 	LINUX(gid_mappings, "gidMappings", oci_to_id_mappings),
 	/* These two write into the object itself, hence no offset. */
-	{ .key = "timeOffsets", .convert = json_to_object, .detail = &offsets_object },
-	{ .key = "personality", .convert = json_to_object, .detail = &personality_object },
-	LINUX(devices, "devices", json_to_list, .detail = &device_list),
-	{ .key = "netDevices", .flags = JSON_UNSUPPORTED },
+	{ .key = "timeOffsets", .convert = jread_to_object, .detail = &offsets_object },
+	{ .key = "personality", .convert = jread_to_object, .detail = &personality_object },
+	LINUX(devices, "devices", jread_to_list, .detail = &device_list),
+	{ .key = "netDevices", .flags = JREAD_UNSUPPORTED },
 	LINUX(cgroups_path, "cgroupsPath", to_cgroups_path),
-	LINUX(resources, "resources", json_to_object, .detail = &oci_resources_object),
-	{ .key = "intelRdt", .flags = JSON_UNSUPPORTED },
-	{ .key = "memoryPolicy", .flags = JSON_UNSUPPORTED },
+	LINUX(resources, "resources", jread_to_object, .detail = &oci_resources_object),
+	{ .key = "intelRdt", .flags = JREAD_UNSUPPORTED },
+	{ .key = "memoryPolicy", .flags = JREAD_UNSUPPORTED },
 	LINUX(sysctl, "sysctl", to_sysctl),
-	LINUX(seccomp, "seccomp", json_to_object, .detail = &oci_seccomp_object),
+	LINUX(seccomp, "seccomp", jread_to_object, .detail = &oci_seccomp_object),
 	LINUX(rootfs_propagation, "rootfsPropagation", to_propagation),
 	LINUX(masked_paths, "maskedPaths", to_paths),
 	LINUX(readonly_paths, "readonlyPaths", to_paths),
-	LINUX(mount_label, "mountLabel", json_to_text),
+	LINUX(mount_label, "mountLabel", jread_to_text),
 	{ 0 },
 };
 
-static int finish_linux(struct json_reader *r, const struct json_value *value, const void *detail, void *out)
+static int finish_linux(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
 {
 	struct oci_linux *l = out;
 	int res;
@@ -318,4 +318,4 @@ static int finish_linux(struct json_reader *r, const struct json_value *value, c
 	return res < 0 ? res : oci_strings_default(r, &l->readonly_paths);
 }
 
-const struct json_object oci_linux_object = { .fields = linux_fields, .finish = finish_linux };
+const struct jread_object oci_linux_object = { .fields = linux_fields, .finish = finish_linux };

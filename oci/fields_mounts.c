@@ -140,7 +140,7 @@ static void apply_option(struct oci_mount *m, const struct oci_mount_option *opt
 }
 
 /* The options that are none of ours go to the filesystem. */
-static int split_options(struct json_reader *r, struct oci_mount *m)
+static int split_options(struct jread_reader *r, struct oci_mount *m)
 {
 	const struct oci_mount_option *option;
 	size_t i, size = 1, n = 0, len;
@@ -150,7 +150,7 @@ static int split_options(struct json_reader *r, struct oci_mount *m)
 		size += strlen(m->options.items[i]) + 1;
 	data = oci_arena_alloc(r->arena, size);
 	if (!data)
-		return json_no_memory(r);
+		return jread_no_memory(r);
 	for (i = 0; i < m->options.count; i++) {
 		option = find_option(m->options.items[i]);
 		if (option) {
@@ -174,38 +174,38 @@ static bool is_bind(const struct oci_mount *m)
 	return (m->flags & MS_BIND) != 0;
 }
 
-static int check_idmap(struct json_reader *r, const struct json_value *value, struct oci_mount *m)
+static int check_idmap(struct jread_reader *r, const struct jread_value *value, struct oci_mount *m)
 {
 	if (!m->uid_mappings.count != !m->gid_mappings.count)
-		return json_fail_member(r, value, m->uid_mappings.count ? "uidMappings" : "gidMappings",
+		return jread_fail_member(r, value, m->uid_mappings.count ? "uidMappings" : "gidMappings",
 					"uidMappings and gidMappings go together");
 	if (m->uid_mappings.count && m->idmap == OCI_IDMAP_NONE)
 		m->idmap = OCI_IDMAP_MOUNT;
 	if (m->idmap != OCI_IDMAP_NONE && !is_bind(m))
-		return json_fail(r, value, "only bind mounts can have their owners mapped");
+		return jread_fail(r, value, "only bind mounts can have their owners mapped");
 	return 0;
 }
 
 /* Relative destinations are of old tools; they count from "/" (runtime-spec, config.md, Mounts). */
-static int make_absolute(struct json_reader *r, const struct json_value *value, struct oci_mount *m)
+static int make_absolute(struct jread_reader *r, const struct jread_value *value, struct oci_mount *m)
 {
 	size_t len = strlen(m->destination);
 	char *path;
 
 	if (len == 0)
-		return json_fail_member(r, value, "destination", "must not be empty");
+		return jread_fail_member(r, value, "destination", "must not be empty");
 	if (m->destination[0] == '/')
 		return 0;
 	path = oci_arena_alloc(r->arena, len + 2);
 	if (!path)
-		return json_no_memory(r);
+		return jread_no_memory(r);
 	path[0] = '/';
 	memcpy(path + 1, m->destination, len);
 	m->destination = path;
 	return 0;
 }
 
-static int finish_mount(struct json_reader *r, const struct json_value *value, const void *detail, void *out)
+static int finish_mount(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
 {
 	struct oci_mount *m = out;
 	int res;
@@ -221,20 +221,20 @@ static int finish_mount(struct json_reader *r, const struct json_value *value, c
 	if (m->type && strcmp(m->type, "bind") == 0)
 		m->flags |= MS_BIND;
 	if (is_bind(m) && !m->source)
-		return json_fail_member(r, value, "source", "required for a bind mount, but missing");
+		return jread_fail_member(r, value, "source", "required for a bind mount, but missing");
 	return check_idmap(r, value, m);
 }
 
 #define MOUNT(member, name, fn, ...) \
 	{ .key = name, .convert = fn, .offset = offsetof(struct oci_mount, member), __VA_ARGS__ }
-static const struct json_field mount_fields[] = {
-	MOUNT(destination, "destination", json_to_string, .flags = JSON_REQUIRED),
-	MOUNT(type, "type", json_to_text),
-	MOUNT(source, "source", json_to_text),
-	MOUNT(options, "options", json_to_strings),
+static const struct jread_field mount_fields[] = {
+	MOUNT(destination, "destination", jread_to_string, .flags = JREAD_REQUIRED),
+	MOUNT(type, "type", jread_to_text),
+	MOUNT(source, "source", jread_to_text),
+	MOUNT(options, "options", jread_to_strings),
 	MOUNT(uid_mappings, "uidMappings", oci_to_id_mappings),
 	MOUNT(gid_mappings, "gidMappings", oci_to_id_mappings),
 	{ 0 },
 };
 
-const struct json_object oci_mount_object = { .fields = mount_fields, .finish = finish_mount };
+const struct jread_object oci_mount_object = { .fields = mount_fields, .finish = finish_mount };

@@ -8,20 +8,20 @@
 
 #define FIELD(type, member, name, fn, ...) { .key = name, .convert = fn, .offset = offsetof(type, member), __VA_ARGS__ }
 
-static const struct json_range range_index = { 0, 5 };
-static const struct json_range range_errno = { 0, 4095 };
+static const struct jread_range range_index = { 0, 5 };
+static const struct jread_range range_errno = { 0, 4095 };
 
 #define ARG(member, name, fn, ...) FIELD(struct oci_seccomp_arg, member, name, fn, __VA_ARGS__)
-static const struct json_field arg_fields[] = {
-	ARG(index, "index", json_to_u32, .detail = &range_index, .flags = JSON_REQUIRED),
-	ARG(value, "value", json_to_u64, .flags = JSON_REQUIRED),
-	ARG(value_two, "valueTwo", json_to_u64),
-	ARG(op, "op", json_to_name_int, .detail = oci_seccomp_op_names, .flags = JSON_REQUIRED),
+static const struct jread_field arg_fields[] = {
+	ARG(index, "index", jread_to_u32, .detail = &range_index, .flags = JREAD_REQUIRED),
+	ARG(value, "value", jread_to_u64, .flags = JREAD_REQUIRED),
+	ARG(value_two, "valueTwo", jread_to_u64),
+	ARG(op, "op", jread_to_name_int, .detail = oci_seccomp_op_names, .flags = JREAD_REQUIRED),
 	{ 0 },
 };
-static const struct json_object arg_object = { .fields = arg_fields };
-static const struct json_list arg_list = {
-	.size = sizeof(struct oci_seccomp_arg), .convert = json_to_object, .detail = &arg_object
+static const struct jread_object arg_object = { .fields = arg_fields };
+static const struct jread_list arg_list = {
+	.size = sizeof(struct oci_seccomp_arg), .convert = jread_to_object, .detail = &arg_object
 };
 
 static bool action_has_errno(enum oci_seccomp_action action)
@@ -30,59 +30,59 @@ static bool action_has_errno(enum oci_seccomp_action action)
 }
 
 #define RULE(member, name, fn, ...) FIELD(struct oci_seccomp_rule, member, name, fn, __VA_ARGS__)
-static const struct json_field rule_fields[] = {
-	RULE(names, "names", json_to_strings, .flags = JSON_REQUIRED),
-	RULE(action, "action", json_to_name_int, .detail = oci_seccomp_action_names, .flags = JSON_REQUIRED),
-	RULE(errno_ret, "errnoRet", json_to_opt_u64, .detail = &range_errno),
-	RULE(args, "args", json_to_list, .detail = &arg_list),
+static const struct jread_field rule_fields[] = {
+	RULE(names, "names", jread_to_strings, .flags = JREAD_REQUIRED),
+	RULE(action, "action", jread_to_name_int, .detail = oci_seccomp_action_names, .flags = JREAD_REQUIRED),
+	RULE(errno_ret, "errnoRet", jread_to_opt_u64, .detail = &range_errno),
+	RULE(args, "args", jread_to_list, .detail = &arg_list),
 	{ 0 },
 };
 
-static int finish_rule(struct json_reader *r, const struct json_value *value, const void *detail, void *out)
+static int finish_rule(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
 {
 	const struct oci_seccomp_rule *rule = out;
 
 	if (rule->names.count == 0)
-		return json_fail_member(r, value, "names", "at least one name is needed");
+		return jread_fail_member(r, value, "names", "at least one name is needed");
 	if (rule->errno_ret.set && !action_has_errno(rule->action))
-		return json_fail_member(r, value, "errnoRet", "%s returns no error number",
+		return jread_fail_member(r, value, "errnoRet", "%s returns no error number",
 					oci_seccomp_action_name(rule->action));
 	return 0;
 }
 
-static const struct json_object rule_object = { .fields = rule_fields, .finish = finish_rule };
-static const struct json_list rule_list = {
-	.size = sizeof(struct oci_seccomp_rule), .convert = json_to_object, .detail = &rule_object
+static const struct jread_object rule_object = { .fields = rule_fields, .finish = finish_rule };
+static const struct jread_list rule_list = {
+	.size = sizeof(struct oci_seccomp_rule), .convert = jread_to_object, .detail = &rule_object
 };
 
-static int to_arch(struct json_reader *r, const struct json_value *value, const void *detail, void *out)
+static int to_arch(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
 {
 	uint64_t arch;
 	int res;
 
-	res = json_find_name(r, value, oci_seccomp_arch_names, &arch);
+	res = jread_find_name(r, value, oci_seccomp_arch_names, &arch);
 	if (res < 0)
 		return res;
 	*(uint32_t *)out = (uint32_t)arch;
 	return 0;
 }
 
-static const struct json_list arch_list = { .size = sizeof(uint32_t), .convert = to_arch };
+static const struct jread_list arch_list = { .size = sizeof(uint32_t), .convert = to_arch };
 
 #define SECCOMP(member, name, fn, ...) FIELD(struct oci_seccomp, member, name, fn, __VA_ARGS__)
-static const struct json_field seccomp_fields[] = {
-	SECCOMP(default_action, "defaultAction", json_to_name_int, .detail = oci_seccomp_action_names,
-		.flags = JSON_REQUIRED),
-	SECCOMP(default_errno_ret, "defaultErrnoRet", json_to_opt_u64, .detail = &range_errno),
-	SECCOMP(architectures, "architectures", json_to_list, .detail = &arch_list),
-	SECCOMP(flags, "flags", json_to_name_bits, .detail = oci_seccomp_flag_names),
-	SECCOMP(listener_path, "listenerPath", json_to_text),
-	SECCOMP(listener_metadata, "listenerMetadata", json_to_text),
-	SECCOMP(rules, "syscalls", json_to_list, .detail = &rule_list),
+static const struct jread_field seccomp_fields[] = {
+	SECCOMP(default_action, "defaultAction", jread_to_name_int, .detail = oci_seccomp_action_names,
+		.flags = JREAD_REQUIRED),
+	SECCOMP(default_errno_ret, "defaultErrnoRet", jread_to_opt_u64, .detail = &range_errno),
+	SECCOMP(architectures, "architectures", jread_to_list, .detail = &arch_list),
+	SECCOMP(flags, "flags", jread_to_name_bits, .detail = oci_seccomp_flag_names),
+	SECCOMP(listener_path, "listenerPath", jread_to_text),
+	SECCOMP(listener_metadata, "listenerMetadata", jread_to_text),
+	SECCOMP(rules, "syscalls", jread_to_list, .detail = &rule_list),
 	{ 0 },
 };
 
-static int check_listener(struct json_reader *r, const struct json_value *value, const struct oci_seccomp *s)
+static int check_listener(struct jread_reader *r, const struct jread_value *value, const struct oci_seccomp *s)
 {
 	bool notify = s->default_action == OCI_SECCOMP_NOTIFY;
 	size_t i;
@@ -90,24 +90,24 @@ static int check_listener(struct json_reader *r, const struct json_value *value,
 	for (i = 0; i < s->n_rules && !notify; i++)
 		notify = s->rules[i].action == OCI_SECCOMP_NOTIFY;
 	if (notify && !s->listener_path)
-		return json_fail_member(r, value, "listenerPath", "required with SCMP_ACT_NOTIFY, but missing");
+		return jread_fail_member(r, value, "listenerPath", "required with SCMP_ACT_NOTIFY, but missing");
 	if (s->listener_path && s->listener_path[0] != '/')
-		return json_fail_member(r, value, "listenerPath", "must be an absolute path, is '%s'", s->listener_path);
+		return jread_fail_member(r, value, "listenerPath", "must be an absolute path, is '%s'", s->listener_path);
 	if (s->listener_metadata && !s->listener_path)
-		return json_fail_member(r, value, "listenerMetadata", "needs a listenerPath");
+		return jread_fail_member(r, value, "listenerMetadata", "needs a listenerPath");
 	return 0;
 }
 
-static int finish_seccomp(struct json_reader *r, const struct json_value *value, const void *detail, void *out)
+static int finish_seccomp(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
 {
 	struct oci_seccomp *s = out;
 
 	s->present = true;
-	s->flags_set = json_object_get(value, "flags") != NULL;
+	s->flags_set = jread_object_get(value, "flags") != NULL;
 	if (s->default_errno_ret.set && !action_has_errno(s->default_action))
-		return json_fail_member(r, value, "defaultErrnoRet", "%s returns no error number",
+		return jread_fail_member(r, value, "defaultErrnoRet", "%s returns no error number",
 					oci_seccomp_action_name(s->default_action));
 	return check_listener(r, value, s);
 }
 
-const struct json_object oci_seccomp_object = { .fields = seccomp_fields, .finish = finish_seccomp };
+const struct jread_object oci_seccomp_object = { .fields = seccomp_fields, .finish = finish_seccomp };

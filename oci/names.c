@@ -21,7 +21,7 @@
 #endif
 
 #define CAP(name) { #name, name }
-const struct json_name oci_capability_names[] = {
+const struct jread_name oci_capability_names[] = {
 	CAP(CAP_CHOWN),
 	CAP(CAP_DAC_OVERRIDE),
 	CAP(CAP_DAC_READ_SEARCH),
@@ -67,7 +67,7 @@ const struct json_name oci_capability_names[] = {
 };
 #undef CAP
 
-const struct json_name oci_rlimit_names[] = {
+const struct jread_name oci_rlimit_names[] = {
 	{ "RLIMIT_AS", RLIMIT_AS },
 	{ "RLIMIT_CORE", RLIMIT_CORE },
 	{ "RLIMIT_CPU", RLIMIT_CPU },
@@ -87,14 +87,14 @@ const struct json_name oci_rlimit_names[] = {
 	{ 0 },
 };
 
-const struct json_name oci_namespace_names[] = {
+const struct jread_name oci_namespace_names[] = {
 	{ "cgroup", OCI_NS_CGROUP }, { "ipc", OCI_NS_IPC },   { "mount", OCI_NS_MOUNT },
 	{ "network", OCI_NS_NETWORK }, { "pid", OCI_NS_PID }, { "time", OCI_NS_TIME },
 	{ "user", OCI_NS_USER },     { "uts", OCI_NS_UTS },   { 0 },
 };
 
 /* SCMP_ACT_KILL is the old name of SCMP_ACT_KILL_THREAD, and comes after it so that the new one is the one to print. */
-const struct json_name oci_seccomp_action_names[] = {
+const struct jread_name oci_seccomp_action_names[] = {
 	{ "SCMP_ACT_ALLOW", OCI_SECCOMP_ALLOW },
 	{ "SCMP_ACT_ERRNO", OCI_SECCOMP_ERRNO },
 	{ "SCMP_ACT_KILL_PROCESS", OCI_SECCOMP_KILL_PROCESS },
@@ -107,7 +107,7 @@ const struct json_name oci_seccomp_action_names[] = {
 	{ 0 },
 };
 
-const struct json_name oci_seccomp_op_names[] = {
+const struct jread_name oci_seccomp_op_names[] = {
 	{ "SCMP_CMP_EQ", OCI_SECCOMP_EQ }, { "SCMP_CMP_GE", OCI_SECCOMP_GE },
 	{ "SCMP_CMP_GT", OCI_SECCOMP_GT }, { "SCMP_CMP_LE", OCI_SECCOMP_LE },
 	{ "SCMP_CMP_LT", OCI_SECCOMP_LT }, { "SCMP_CMP_MASKED_EQ", OCI_SECCOMP_MASKED_EQ },
@@ -115,7 +115,7 @@ const struct json_name oci_seccomp_op_names[] = {
 };
 
 #define ARCH_X32 (AUDIT_ARCH_X86_64 & ~(unsigned)__AUDIT_ARCH_64BIT)
-const struct json_name oci_seccomp_arch_names[] = {
+const struct jread_name oci_seccomp_arch_names[] = {
 	{ "SCMP_ARCH_AARCH64", AUDIT_ARCH_AARCH64 },
 	{ "SCMP_ARCH_ARM", AUDIT_ARCH_ARM },
 	{ "SCMP_ARCH_LOONGARCH64", AUDIT_ARCH_LOONGARCH64 },
@@ -142,7 +142,7 @@ const struct json_name oci_seccomp_arch_names[] = {
 	{ 0 },
 };
 
-const struct json_name oci_seccomp_flag_names[] = {
+const struct jread_name oci_seccomp_flag_names[] = {
 	{ "SECCOMP_FILTER_FLAG_LOG", SECCOMP_FILTER_FLAG_LOG },
 	{ "SECCOMP_FILTER_FLAG_SPEC_ALLOW", SECCOMP_FILTER_FLAG_SPEC_ALLOW },
 	{ "SECCOMP_FILTER_FLAG_TSYNC", SECCOMP_FILTER_FLAG_TSYNC },
@@ -150,7 +150,7 @@ const struct json_name oci_seccomp_flag_names[] = {
 	{ 0 },
 };
 
-const struct json_name oci_propagation_names[] = {
+const struct jread_name oci_propagation_names[] = {
 	{ "private", MS_PRIVATE },
 	{ "rprivate", MS_PRIVATE | MS_REC },
 	{ "shared", MS_SHARED },
@@ -178,7 +178,7 @@ static const char *const hook_stages[OCI_HOOK_STAGES] = {
 	[OCI_HOOK_POSTSTART] = "poststart",		  [OCI_HOOK_POSTSTOP] = "poststop",
 };
 
-static const char *name_of(const struct json_name *names, uint64_t value)
+static const char *name_of(const struct jread_name *names, uint64_t value)
 {
 	for (; names->name; names++)
 		if (names->value == value)
@@ -213,7 +213,7 @@ const char *oci_capability_name(unsigned number)
 
 int oci_capability_number(const char *name)
 {
-	const struct json_name *row;
+	const struct jread_name *row;
 
 	if (strncasecmp(name, "CAP_", 4) == 0)
 		name += 4;

@@ -4,30 +4,31 @@
 #define HS_OCI_TABLES_H
 
 #include "oci/config.h"
-#include "oci/json.h"
+#include "oci/jread.h"
 
-extern const struct json_object oci_process_object; /* struct oci_process */
-extern const struct json_object oci_mount_object; /* struct oci_mount */
-extern const struct json_object oci_hooks_object; /* struct oci_hooks[OCI_HOOK_STAGES] */
-extern const struct json_object oci_linux_object; /* struct oci_linux */
-extern const struct json_object oci_resources_object; /* struct oci_resources */
-extern const struct json_object oci_seccomp_object; /* struct oci_seccomp */
+extern const struct jread_object oci_process_object; /* struct oci_process */
+extern const struct jread_object oci_mount_object; /* struct oci_mount */
+extern const struct jread_object oci_hooks_object; /* struct oci_hooks[OCI_HOOK_STAGES] */
+extern const struct jread_object oci_linux_object; /* struct oci_linux */
+extern const struct jread_object oci_resources_object; /* struct oci_resources */
+extern const struct jread_object oci_seccomp_object; /* struct oci_seccomp */
 
 /* struct oci_id_mappings; neither side may overlap or run past 2^32 - 1. */
-json_convert_fn oci_to_id_mappings;
+jread_convert_fn oci_to_id_mappings;
 
 /* Gives a list that was not written its empty array. */
-int oci_strings_default(struct json_reader *r, struct oci_strings *strings);
+int oci_strings_default(struct jread_reader *r, struct oci_strings *strings);
 
 /* All end with a NULL name. */
-extern const struct json_name oci_capability_names[];
-extern const struct json_name oci_rlimit_names[];
-extern const struct json_name oci_namespace_names[];
-extern const struct json_name oci_seccomp_action_names[];
-extern const struct json_name oci_seccomp_op_names[];
-extern const struct json_name oci_seccomp_arch_names[];
-extern const struct json_name oci_seccomp_flag_names[];
-extern const struct json_name oci_propagation_names[]; /* MS_*, also of rootfsPropagation */
+extern const struct jread_name oci_status_names[]; /* enum oci_status; in state.c */
+extern const struct jread_name oci_capability_names[];
+extern const struct jread_name oci_rlimit_names[];
+extern const struct jread_name oci_namespace_names[];
+extern const struct jread_name oci_seccomp_action_names[];
+extern const struct jread_name oci_seccomp_op_names[];
+extern const struct jread_name oci_seccomp_arch_names[];
+extern const struct jread_name oci_seccomp_flag_names[];
+extern const struct jread_name oci_propagation_names[]; /* MS_*, also of rootfsPropagation */
 
 /* What a mount option does. Sorted by name. */
 enum oci_mount_option_kind {

@@ -224,19 +224,27 @@ static int check_devices(const struct oci_config *cfg, struct oci_problem *p)
 
 /* ---- resources ---- */
 
-static int check_resources(const struct oci_config *cfg, struct oci_problem *p)
+int oci_resources_validate(const struct oci_resources *resources, const char *prefix, struct oci_problem *ret_problem)
 {
-	const struct oci_memory *m = &cfg->linux_.resources.memory;
-	const struct oci_cpu *cpu = &cfg->linux_.resources.cpu;
+	const struct oci_memory *m = &resources->memory;
+	const struct oci_cpu *cpu = &resources->cpu;
+	char path[64];
 
+	(void)snprintf(path, sizeof(path), "%smemory.swap", prefix);
 	if (m->swap.set && m->swap.value > 0 && m->limit.set && m->limit.value > m->swap.value)
-		return fail(p, "linux.resources.memory.swap", "%lld is memory and swap together, and below the limit %lld",
+		return fail(ret_problem, path, "%lld is memory and swap together, and below the limit %lld",
 			    (long long)m->swap.value, (long long)m->limit.value);
+	(void)snprintf(path, sizeof(path), "%scpu.burst", prefix);
 	if (cpu->burst_us.set && cpu->quota_us.set && cpu->quota_us.value > 0 &&
 	    cpu->burst_us.value > (uint64_t)cpu->quota_us.value)
-		return fail(p, "linux.resources.cpu.burst", "%llu is above the quota %lld",
-			    (unsigned long long)cpu->burst_us.value, (long long)cpu->quota_us.value);
+		return fail(ret_problem, path, "%llu is above the quota %lld", (unsigned long long)cpu->burst_us.value,
+			    (long long)cpu->quota_us.value);
 	return 0;
+}
+
+static int check_resources(const struct oci_config *cfg, struct oci_problem *p)
+{
+	return oci_resources_validate(&cfg->linux_.resources, "linux.resources.", p);
 }
 
 typedef int check_fn(const struct oci_config *cfg, struct oci_problem *p);

@@ -116,7 +116,7 @@ Test(oci_tables, mount_options_are_sorted)
 /* libseccomp is the witness for the tokens of the architectures. */
 Test(oci_tables, architectures_agree_with_libseccomp)
 {
-	const struct json_name *row;
+	const struct jread_name *row;
 	char name[32];
 	uint32_t token;
 	size_t i, n = 0;

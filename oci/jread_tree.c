@@ -4,7 +4,7 @@
  * token and the start of the next holds nothing but blanks, ',' and ':'; so the place is found by skipping those. One
  * cursor goes over the text once, and counts lines and characters.
  */
-#include "oci/json.h"
+#include "oci/jread.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -21,9 +21,9 @@ struct builder {
 	size_t len;
 	size_t at; /* the cursor, and where it is for people */
 	uint32_t line, column;
-	struct json_value *stack[JSON_MAX_DEPTH];
+	struct jread_value *stack[JREAD_MAX_DEPTH];
 	size_t depth;
-	struct json_value *root;
+	struct jread_value *root;
 	const char *key; /* that was read last and has no value yet */
 	size_t key_len;
 	int r; /* why a callback stopped the parser */
@@ -61,10 +61,10 @@ static int builder_stop(struct builder *b, int r)
 	return 0; /* what yajl takes for "stop" */
 }
 
-static struct json_value *builder_add(struct builder *b, enum json_type type)
+static struct jread_value *builder_add(struct builder *b, enum jread_type type)
 {
-	struct json_value *parent = b->depth > 0 ? b->stack[b->depth - 1] : NULL;
-	struct json_value *value;
+	struct jread_value *parent = b->depth > 0 ? b->stack[b->depth - 1] : NULL;
+	struct jread_value *value;
 
 	builder_find_token(b);
 	value = oci_arena_alloc(b->arena, sizeof(*value));
@@ -90,9 +90,9 @@ static struct json_value *builder_add(struct builder *b, enum json_type type)
 	return value;
 }
 
-static int add_scalar(struct builder *b, enum json_type type, bool truth, const char *text, size_t len)
+static int add_scalar(struct builder *b, enum jread_type type, bool truth, const char *text, size_t len)
 {
-	struct json_value *value;
+	struct jread_value *value;
 
 	value = builder_add(b, type);
 	if (!value)
@@ -110,22 +110,22 @@ static int add_scalar(struct builder *b, enum json_type type, bool truth, const 
 
 static int on_null(void *ctx)
 {
-	return add_scalar(ctx, JSON_NULL, false, NULL, 0);
+	return add_scalar(ctx, JREAD_NULL, false, NULL, 0);
 }
 
 static int on_boolean(void *ctx, int truth)
 {
-	return add_scalar(ctx, JSON_BOOLEAN, truth != 0, NULL, 0);
+	return add_scalar(ctx, JREAD_BOOLEAN, truth != 0, NULL, 0);
 }
 
 static int on_number(void *ctx, const char *text, size_t len)
 {
-	return add_scalar(ctx, JSON_NUMBER, false, text, len);
+	return add_scalar(ctx, JREAD_NUMBER, false, text, len);
 }
 
 static int on_string(void *ctx, const unsigned char *text, size_t len)
 {
-	return add_scalar(ctx, JSON_STRING, false, (const char *)text, len);
+	return add_scalar(ctx, JREAD_STRING, false, (const char *)text, len);
 }
 
 static int on_key(void *ctx, const unsigned char *text, size_t len)
@@ -141,14 +141,14 @@ static int on_key(void *ctx, const unsigned char *text, size_t len)
 	return 1;
 }
 
-static int on_start(struct builder *b, enum json_type type)
+static int on_start(struct builder *b, enum jread_type type)
 {
-	struct json_value *value;
+	struct jread_value *value;
 
 	value = builder_add(b, type);
 	if (!value)
 		return builder_stop(b, -ENOMEM);
-	if (b->depth == JSON_MAX_DEPTH)
+	if (b->depth == JREAD_MAX_DEPTH)
 		return builder_stop(b, -E2BIG);
 	b->stack[b->depth++] = value;
 	builder_end_token(b);
@@ -157,12 +157,12 @@ static int on_start(struct builder *b, enum json_type type)
 
 static int on_start_map(void *ctx)
 {
-	return on_start(ctx, JSON_OBJECT);
+	return on_start(ctx, JREAD_OBJECT);
 }
 
 static int on_start_array(void *ctx)
 {
-	return on_start(ctx, JSON_ARRAY);
+	return on_start(ctx, JREAD_ARRAY);
 }
 
 static int on_end(void *ctx)
@@ -218,14 +218,14 @@ static int builder_run(struct builder *b, const char *name, struct error *err)
 		return error_set(err, ENOMEM, "%s: out of memory", name);
 	if (b->r == -E2BIG)
 		return error_set(err, EINVAL, "%s:%u:%u: nested deeper than %d levels", name, b->line, b->column,
-				 JSON_MAX_DEPTH);
+				 JREAD_MAX_DEPTH);
 	if (status != yajl_status_ok)
 		return builder_fail(b, name, err);
 	return 0;
 }
 
-int json_tree_parse(const char *text, size_t len, const char *name, struct oci_arena *arena,
-		    const struct json_value **ret_root, struct error *err)
+int jread_tree_parse(const char *text, size_t len, const char *name, struct oci_arena *arena,
+		    const struct jread_value **ret_root, struct error *err)
 {
 	struct builder b = { .arena = arena, .text = text, .len = len, .line = 1, .column = 1 };
 	int r;
@@ -243,33 +243,33 @@ int json_tree_parse(const char *text, size_t len, const char *name, struct oci_a
 	return 0;
 }
 
-const struct json_value *json_object_get(const struct json_value *object, const char *key)
+const struct jread_value *jread_object_get(const struct jread_value *object, const char *key)
 {
-	const struct json_value *v;
+	const struct jread_value *v;
 	size_t len = strlen(key);
 
-	if (object->type != JSON_OBJECT)
+	if (object->type != JREAD_OBJECT)
 		return NULL;
 	for (v = object->first; v; v = v->next)
 		if (v->key_len == len && memcmp(v->key, key, len) == 0)
-			return v->type == JSON_NULL ? NULL : v;
+			return v->type == JREAD_NULL ? NULL : v;
 	return NULL;
 }
 
 /* The child that the path starts with; names may have dots, so the longest one counts. *ret_len is its length in path. */
-static const struct json_value *find_child(const struct json_value *value, const char *path, size_t *ret_len)
+static const struct jread_value *find_child(const struct jread_value *value, const char *path, size_t *ret_len)
 {
-	const struct json_value *v, *best = NULL;
+	const struct jread_value *v, *best = NULL;
 	unsigned index, i = 0;
 	int n = 0;
 
-	if (value->type == JSON_ARRAY && sscanf(path, "[%u]%n", &index, &n) == 1 && n > 0) {
+	if (value->type == JREAD_ARRAY && sscanf(path, "[%u]%n", &index, &n) == 1 && n > 0) {
 		for (v = value->first; v && i < index; v = v->next)
 			i++;
 		*ret_len = (size_t)n;
 		return v;
 	}
-	for (v = value->first; value->type == JSON_OBJECT && v; v = v->next) {
+	for (v = value->first; value->type == JREAD_OBJECT && v; v = v->next) {
 		if (v->key_len == 0 || strncmp(path, v->key, v->key_len) != 0 || (best && best->key_len >= v->key_len))
 			continue;
 		if (strchr(".[", path[v->key_len]))
@@ -279,9 +279,9 @@ static const struct json_value *find_child(const struct json_value *value, const
 	return best;
 }
 
-const struct json_value *json_tree_locate(const struct json_value *root, const char *path)
+const struct jread_value *jread_tree_locate(const struct jread_value *root, const char *path)
 {
-	const struct json_value *child;
+	const struct jread_value *child;
 	size_t len;
 
 	while (*path) {
