@@ -24,7 +24,8 @@ struct backend_filter; /* a compiled filter program, made once per run in the su
 struct backend_options {
 	unsigned cpu;             /* supervisor and guest share this CPU */
 	bool pin;
-	const int *outside_fds;   /* descriptors 0..n of the guest that come from outside the container (external input) */
+	const int *outside_fds;   /* descriptors of the guest that come from outside the container (external input), ended by -1;
+	                             NULL: none */
 	uint64_t watchdog_ns;     /* real time after which a running task that makes no event is reported (EVENT_ALARM); 0: never */
 	bool no_companion;        /* run without ptrace: abilities shrink */
 	const int *host_signals;  /* signals that are reported as EVENT_OUTSIDE, ended by 0; blocked by the backend meanwhile */

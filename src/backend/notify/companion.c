@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The ptrace companion: births, execs, signals and hooks. Never system call stops. ESRCH from a request means that the task
+ * was killed out of its stop; its death is reported by waitpid, so it is not an error here.
+ */
+#include "backend/notify/notify.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+
+enum {
+	COMPANION_OPTIONS = PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
+			    PTRACE_O_TRACEEXEC,
+};
+
+static int request(int what, pid_t tid, void *addr, void *data)
+{
+	if (ptrace(what, tid, addr, data) == 0 || errno == ESRCH)
+		return 0;
+	return -errno;
+}
+
+int companion_seize(pid_t tid)
+{
+	return ptrace(PTRACE_SEIZE, tid, NULL, (void *)(uintptr_t)COMPANION_OPTIONS) < 0 ? -errno : 0;
+}
+
+int companion_go(pid_t tid, int signo)
+{
+	return request(PTRACE_CONT, tid, NULL, (void *)(intptr_t)signo);
+}
+
+int companion_interrupt(pid_t tid)
+{
+	return request(PTRACE_INTERRUPT, tid, NULL, NULL);
+}
+
+int companion_listen(pid_t tid)
+{
+	return request(PTRACE_LISTEN, tid, NULL, NULL);
+}
+
+int companion_get_result(pid_t tid, int64_t *ret_result)
+{
+	long value;
+
+	errno = 0;
+	value = ptrace(PTRACE_PEEKUSER, tid, (void *)offsetof(struct user, regs.rax), NULL);
+	if (errno)
+		return -errno;
+	*ret_result = value;
+	return 0;
+}
+
+int companion_set_result(pid_t tid, int64_t result)
+{
+	return request(PTRACE_POKEUSER, tid, (void *)offsetof(struct user, regs.rax), (void *)(intptr_t)result);
+}
+
+int companion_get_siginfo(pid_t tid, siginfo_t *ret_info)
+{
+	return ptrace(PTRACE_GETSIGINFO, tid, NULL, ret_info) < 0 ? -errno : 0;
+}
+
+int companion_set_siginfo(pid_t tid, const siginfo_t *info)
+{
+	siginfo_t copy = *info;
+
+	return request(PTRACE_SETSIGINFO, tid, NULL, &copy);
+}
+
+int companion_get_message(pid_t tid, pid_t *ret_tid)
+{
+	unsigned long message = 0;
+	int r;
+
+	r = request(PTRACE_GETEVENTMSG, tid, NULL, &message);
+	*ret_tid = (pid_t)message;
+	return r;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A fresh program image, stopped before its first instruction: the kernel's random bytes for it are overwritten, and
+ * the vDSO's functions are redirected to system calls. Where the kernel refuses that (CONFIG_PROC_MEM_NO_FORCE and the like),
+ * the vDSO is hidden from the program instead; the C library finds it by the auxiliary vector only.
+ */
+#include "backend/notify/notify.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <unistd.h>
+
+#include "backend/notify/vdso.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+
+enum { AUXV_MAX = 64 };
+
+struct auxv {
+	uint64_t random, vdso; /* addresses, 0 when missing */
+	size_t n;
+	Elf64_auxv_t entries[AUXV_MAX];
+};
+
+static int read_auxv(struct notify *n, pid_t tid, struct auxv *auxv)
+{
+	_cleanup_close_ int fd = -1;
+	ssize_t len;
+	size_t i;
+
+	fd = procfs_open(n, tid, "auxv", O_RDONLY);
+	if (fd < 0)
+		return fd;
+	len = fd_read_full(fd, auxv->entries, sizeof(auxv->entries));
+	if (len < 0)
+		return (int)len;
+	auxv->n = (size_t)len / sizeof(auxv->entries[0]);
+	for (i = 0; i < auxv->n && auxv->entries[i].a_type != AT_NULL; i++) {
+		if (auxv->entries[i].a_type == AT_RANDOM)
+			auxv->random = auxv->entries[i].a_un.a_val;
+		else if (auxv->entries[i].a_type == AT_SYSINFO_EHDR)
+			auxv->vdso = auxv->entries[i].a_un.a_val;
+	}
+	auxv->n = i;
+	return 0;
+}
+
+static int patch_vdso(struct notify *n, const struct notify_task *t, uint64_t base)
+{
+	const struct vdso_image *image = n->vdso;
+	_cleanup_free_ unsigned char *now = NULL;
+	int r;
+
+	now = malloc(image->size);
+	if (!now)
+		return -ENOMEM;
+	r = notify_read(&n->guest, t->number, base + image->offset, now, image->size);
+	if (r < 0)
+		return r;
+	if (memcmp(now, image->before, image->size) != 0)
+		return -ENOEXEC; /* not the image we know */
+	return memory_force_write(n, t->tid, base + image->offset, image->after, image->size);
+}
+
+/* The address of the auxiliary vector on the fresh stack: above argc, the arguments and the environment. */
+static int find_stack_auxv(struct notify *n, const struct notify_task *t, uint64_t *ret_addr)
+{
+	struct user_regs_struct regs;
+	uint64_t addr, word;
+	int nulls, r;
+
+	if (ptrace(PTRACE_GETREGS, t->tid, NULL, &regs) < 0)
+		return -errno;
+	addr = regs.rsp + sizeof(word);
+	for (nulls = 0; nulls < 2; addr += sizeof(word)) {
+		r = notify_read(&n->guest, t->number, addr, &word, sizeof(word));
+		if (r < 0)
+			return r;
+		nulls += word == 0;
+	}
+	*ret_addr = addr;
+	return 0;
+}
+
+static int hide_vdso(struct notify *n, const struct notify_task *t, const struct auxv *auxv)
+{
+	Elf64_auxv_t entry;
+	uint64_t addr = 0;
+	size_t i;
+	int r;
+
+	r = find_stack_auxv(n, t, &addr);
+	for (i = 0; r == 0 && i < auxv->n; i++, addr += sizeof(entry)) {
+		r = notify_read(&n->guest, t->number, addr, &entry, sizeof(entry));
+		if (r < 0 || entry.a_type != AT_SYSINFO_EHDR)
+			continue;
+		entry.a_type = AT_IGNORE;
+		return notify_write(&n->guest, t->number, addr, &entry, sizeof(entry));
+	}
+	return r < 0 ? r : -ENOENT;
+}
+
+static int redirect_vdso(struct notify *n, const struct notify_task *t, const struct auxv *auxv)
+{
+	int r;
+
+	if (!n->vdso)
+		n->vdso = vdso_new();
+	r = n->vdso ? patch_vdso(n, t, auxv->vdso) : -errno;
+	if (r == 0 || r == -ESRCH || r == -ENOMEM)
+		return r;
+	r = hide_vdso(n, t, auxv);
+	if (r == 0 || r == -ESRCH)
+		return r;
+	n->guest.abilities &= ~(unsigned)GUEST_CAN_PATCH;
+	return 0;
+}
+
+int notify_exec_setup(struct guest *g, int task, const unsigned char random_bytes[16])
+{
+	const struct notify_task *t = notify_find(g, task);
+	struct auxv auxv = { 0 };
+	int r;
+
+	if (!t)
+		return -ESRCH;
+	r = read_auxv(notify_of(g), t->tid, &auxv);
+	if (r == 0 && auxv.random)
+		r = notify_write(g, task, auxv.random, random_bytes, 16);
+	if (r == 0 && auxv.vdso)
+		r = redirect_vdso(notify_of(g), t, &auxv);
+	return r;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The seccomp filter of the guest. What no rule names is notified; calls of another architecture (i386, x32) fail with
+ * ENOSYS. libseccomp is known to filter.c only.
+ */
+#ifndef HS_BACKEND_NOTIFY_FILTER_H
+#define HS_BACKEND_NOTIFY_FILTER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backend/backend.h"
+#include "base/error.h"
+
+struct filter_rule {
+	int nr;
+	int error; /* 0: allowed, not notified; else refused with this errno */
+};
+
+struct backend_filter *filter_build(const struct filter_rule *rules, size_t n_rules, struct error *err);
+
+/*
+ * The guest hands the listener over with a breakpoint instruction, the only way that is no system call: this number in rax,
+ * the descriptor in rbx.
+ */
+#define FILTER_HANDOVER 0x6865726d6974ull
+
+#endif

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Descriptors of the guest, borrowed: a handle is a descriptor of ours for the same open file description. Everything that
+ * sets a flag on it would set it for the guest too, so "do not block" is asked for by call, never by O_NONBLOCK.
+ */
+#include "backend/notify/notify.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+/* Linux 6.9: a pidfd of one thread, which may have a descriptor table of its own */
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL
+#endif
+
+void handles_init(struct notify *n)
+{
+	size_t i;
+
+	for (i = 0; i < PIDFD_CACHE_SIZE; i++)
+		n->pidfds.slots[i].fd = -1;
+}
+
+void handles_deinit(struct notify *n)
+{
+	size_t i;
+
+	for (i = 0; i < PIDFD_CACHE_SIZE; i++)
+		cleanup_close(&n->pidfds.slots[i].fd);
+	handles_init(n);
+}
+
+void handles_forget(struct notify *n, pid_t tid)
+{
+	size_t i;
+
+	for (i = 0; i < PIDFD_CACHE_SIZE; i++) {
+		if (n->pidfds.slots[i].fd < 0 || n->pidfds.slots[i].tid != tid)
+			continue;
+		(void)close(n->pidfds.slots[i].fd);
+		n->pidfds.slots[i].fd = -1;
+	}
+}
+
+static int open_pidfd(pid_t tid)
+{
+	int fd;
+
+	fd = pidfd_open(tid, PIDFD_THREAD);
+	if (fd < 0 && errno == EINVAL)
+		fd = pidfd_open(tid, 0);
+	return fd < 0 ? -errno : fd;
+}
+
+/* The pidfd stays the cache's. */
+static int cached_pidfd(struct notify *n, pid_t tid)
+{
+	struct pidfd_cache *cache = &n->pidfds;
+	size_t i;
+	int fd;
+
+	for (i = 0; i < PIDFD_CACHE_SIZE; i++)
+		if (cache->slots[i].fd >= 0 && cache->slots[i].tid == tid)
+			return cache->slots[i].fd;
+	fd = open_pidfd(tid);
+	if (fd < 0)
+		return fd;
+	i = cache->next;
+	cache->next = (cache->next + 1) % PIDFD_CACHE_SIZE;
+	cleanup_close(&cache->slots[i].fd);
+	cache->slots[i].fd = fd;
+	cache->slots[i].tid = tid;
+	return fd;
+}
+
+int handles_borrow(struct notify *n, pid_t tid, int fd)
+{
+	int pidfd, borrowed;
+
+	if (fd < 0)
+		return -EBADF;
+	pidfd = cached_pidfd(n, tid);
+	if (pidfd < 0)
+		return pidfd;
+	borrowed = pidfd_getfd(pidfd, fd, 0);
+	return borrowed < 0 ? -errno : borrowed;
+}
+
+int notify_fd_borrow(struct guest *g, int task, int fd)
+{
+	const struct notify_task *t = notify_find(g, task);
+
+	return t ? handles_borrow(notify_of(g), t->tid, fd) : -ESRCH;
+}
+
+void notify_handle_release(struct guest *g, int handle)
+{
+	(void)close(handle);
+}
+
+int notify_handle_info(struct guest *g, int handle, struct fd_info *ret_info)
+{
+	return info_of_fd(notify_of(g), handle, ret_info);
+}
+
+int notify_pidfd_target(struct guest *g, int task, int fd)
+{
+	_cleanup_close_ int handle = -1;
+	struct notify *n = notify_of(g);
+	char name[64], text[1024];
+	const char *pids;
+	int pid = 0, r;
+
+	handle = notify_fd_borrow(g, task, fd);
+	if (handle < 0)
+		return handle;
+	(void)snprintf(name, sizeof(name), "fdinfo/%d", handle);
+	r = procfs_read(n, n->self, name, text, sizeof(text));
+	if (r < 0)
+		return r;
+	pids = procfs_field(text, "NSpid");
+	if (!pids)
+		return procfs_field(text, "Pid") ? -ESRCH : -EBADF; /* dead and reaped; no pidfd */
+	(void)procfs_column(pids, n->pid_depth, &pid);
+	return pid > 0 ? pid : -ESRCH;
+}
+
+void handles_note_outside(struct notify *n, pid_t tid, const int *fds)
+{
+	struct stat st;
+	int fd;
+
+	for (; fds && *fds >= 0 && n->n_outside < OUTSIDE_MAX; fds++) {
+		_cleanup_close_ int borrowed = -1;
+
+		fd = *fds;
+		borrowed = handles_borrow(n, tid, fd);
+		if (borrowed < 0 || fstat(borrowed, &st) < 0)
+			continue; /* not open in the guest */
+		n->outside[n->n_outside++] = (struct object_id){ st.st_dev, st.st_ino };
+	}
+}
+
+static void to_pollfds(const struct handle_poll *polls, size_t n, struct pollfd *fds)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		fds[i] = (struct pollfd){ .fd = polls[i].handle, .events = polls[i].events };
+}
+
+static void from_pollfds(struct handle_poll *polls, size_t n, const struct pollfd *fds)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		polls[i].revents = fds[i].revents;
+}
+
+/*
+ * Waits for input from outside, or for a host signal. What the signal descriptor has is taken at once: SIGCHLD may
+ * turn out to be nothing that the engine has to know.
+ */
+static int poll_outside(struct notify *n, struct pollfd *fds, size_t n_fds, int timeout_ms)
+{
+	int ready, r;
+
+	for (;;) {
+		fds[n_fds] = (struct pollfd){ .fd = n->signal_fd, .events = POLLIN };
+		ready = poll(fds, n_fds + 1, timeout_ms);
+		if (ready < 0 && errno != EINTR)
+			return -errno;
+		if (ready <= 0)
+			return ready;
+		if (fds[n_fds].revents == 0)
+			return ready;
+		r = notify_take_signals(n);
+		if (r < 0)
+			return r;
+		if (n->queue.n > 0)
+			return -EINTR;
+		if (ready > 1)
+			return ready - 1;
+	}
+}
+
+int notify_handles_poll(struct guest *g, struct handle_poll *polls, size_t n_polls, int timeout_ms)
+{
+	struct pollfd few[32], *fds = few;
+	_cleanup_free_ struct pollfd *many = NULL;
+	int r;
+
+	if (n_polls >= ARRAY_SIZE(few)) {
+		many = calloc(n_polls + 1, sizeof(*many));
+		if (!many)
+			return -ENOMEM;
+		fds = many;
+	}
+	to_pollfds(polls, n_polls, fds);
+	if (timeout_ms == 0) {
+		r = poll(fds, n_polls, 0);
+		r = r < 0 ? -errno : r;
+	} else {
+		r = poll_outside(notify_of(g), fds, n_polls, timeout_ms);
+	}
+	if (r >= 0)
+		from_pollfds(polls, n_polls, fds);
+	return r;
+}
+
+static int ready_for(int fd, short events)
+{
+	struct pollfd p = { .fd = fd, .events = events };
+	int r;
+
+	r = poll(&p, 1, 0);
+	if (r < 0)
+		return -errno;
+	return r > 0 ? 0 : -EAGAIN;
+}
+
+/* True when a plain read or write after a positive poll cannot wait for a third party. */
+static bool plain_is_safe(int fd, int error)
+{
+	struct stat st;
+
+	if (error == EOPNOTSUPP)
+		return true; /* a device without non-blocking calls: the poll is all there is to go by */
+	return error == EAGAIN && fstat(fd, &st) == 0 && S_ISREG(st.st_mode); /* not in the page cache */
+}
+
+/* signalfds give the signals of whoever asks: of the supervisor here. */
+static bool is_signalfd(const struct notify *n, int fd)
+{
+	struct fd_info info;
+
+	return info_of_fd(n, fd, &info) == 0 && info.kind == FD_SIGNALFD;
+}
+
+ssize_t notify_handle_read(struct guest *g, int handle, void *buf, size_t len)
+{
+	struct iovec iov = { .iov_base = buf, .iov_len = len };
+	ssize_t n;
+	int r;
+
+	r = ready_for(handle, POLLIN);
+	if (r < 0)
+		return r;
+	n = recv(handle, buf, len, MSG_DONTWAIT);
+	if (n >= 0 || errno != ENOTSOCK)
+		return n < 0 ? -errno : n;
+	if (is_signalfd(notify_of(g), handle))
+		return -EOPNOTSUPP;
+	n = preadv2(handle, &iov, 1, -1, RWF_NOWAIT);
+	if (n < 0 && plain_is_safe(handle, errno))
+		n = read(handle, buf, len);
+	return n < 0 ? -errno : n;
+}
+
+ssize_t notify_handle_write(struct guest *g, int handle, const void *buf, size_t len)
+{
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)buf, .iov_len = len };
+	ssize_t n;
+	int r;
+
+	r = ready_for(handle, POLLOUT);
+	if (r < 0)
+		return r;
+	n = send(handle, buf, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (n >= 0 || errno != ENOTSOCK)
+		return n < 0 ? -errno : n;
+	n = pwritev2(handle, &iov, 1, -1, RWF_NOWAIT);
+	if (n < 0 && plain_is_safe(handle, errno))
+		n = write(handle, buf, len);
+	return n < 0 ? -errno : n;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Inside of the backend "notify": what its files share.
+ *
+ * A guest task is seen through three windows: the seccomp listener (it wants to make a call and is parked), the ptrace
+ * companion (it is stopped by a birth, an exec, a signal, a hook), and waitpid (it is dead). wait.c turns what they show
+ * into struct event; resume.c carries out verdicts. One thread; every descriptor is close-on-exec.
+ *
+ *	RUNNING -> CALL     a notification was received
+ *	RUNNING -> STOP     a ptrace stop was seen
+ *	CALL, STOP -> RUNNING by a verdict
+ *	STOP -> LISTEN      a job control stop goes on; -> STOP when SIGCONT comes
+ *	any -> DEAD         reaped; the entry goes when the engine has been told
+ */
+#ifndef HS_BACKEND_NOTIFY_H
+#define HS_BACKEND_NOTIFY_H
+
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "backend/backend.h"
+#include "backend/notify/queue.h"
+#include "backend/notify/tasks.h"
+#include "engine/guest.h"
+#include "engine/verdict.h"
+
+/* The object behind a descriptor, or behind a shared mapping. */
+struct object_id {
+	uint64_t dev, ino;
+};
+
+enum { PIDFD_CACHE_SIZE = 16, OUTSIDE_MAX = 64 };
+
+/* pidfds of the tasks whose descriptors were borrowed last: bounded, so that many threads do not hold many descriptors. */
+struct pidfd_cache {
+	struct {
+		pid_t tid;
+		int fd;
+	} slots[PIDFD_CACHE_SIZE];
+	unsigned next;
+};
+
+struct object_table {
+	struct object_id *ids; /* index + 1 is the name of the object */
+	size_t n, room;
+};
+
+struct network_probe {
+	int send_fd, receive_fd, stat_fd; /* -1: not made yet */
+};
+
+struct vdso_image; /* vdso.h */
+
+struct notify {
+	struct guest guest; /* first: guest_ops get a pointer to it */
+
+	int listener;  /* -1 before backend_start() and after the last task's end */
+	int signal_fd; /* SIGCHLD and the host signals of the run */
+	int proc_fd;   /* the supervisor's /proc */
+	int watchdog_ms;
+
+	struct seccomp_notif_sizes sizes;
+	struct seccomp_notif *request;
+	struct seccomp_notif_resp *response;
+
+	struct task_table tasks;
+	struct event_queue queue;
+	struct newborns newborns;
+	int running; /* number of the task that was resumed last */
+	int pid_depth; /* which column of NSpid the first process of the guest counts in */
+
+	struct object_id outside[OUTSIDE_MAX];
+	size_t n_outside;
+	struct pidfd_cache pidfds;
+	struct object_table objects;
+	struct network_probe probe;
+	struct vdso_image *vdso;
+	int root_fd; /* the guest's root directory, -1 before backend_start() */
+	struct object_id root, mount_namespace;
+	pid_t self;
+
+	/* The process's own state before the run, for backend_close(). */
+	sigset_t old_mask;
+	struct sigaction old_sigpipe, old_sigchld;
+	struct rlimit old_nofile;
+	cpu_set_t *old_cpus;
+};
+
+static inline struct notify *notify_of(struct guest *g)
+{
+	return (struct notify *)g;
+}
+
+/* The living task of that number, or NULL when it is dying or dead. */
+struct notify_task *notify_find(struct guest *g, int task);
+
+/* --- listener.c: the four requests of a seccomp listener --- */
+int listener_open(struct notify *n, int fd);
+void listener_close(struct notify *n);
+/* Receives one call: 1 with *ret_tid, ret_event->call and *ret_cookie, 0 when it has vanished meanwhile. */
+int listener_receive(struct notify *n, pid_t *ret_tid, uint64_t *ret_cookie, struct event *ret_event);
+/* Answers. A call that has vanished is no error: its task is dying. */
+int listener_reply(struct notify *n, uint64_t cookie, int64_t value);
+int listener_continue(struct notify *n, uint64_t cookie);
+/* Installs a duplicate of `fd` and answers with its number, which is returned; the guest's own failure is answered too. */
+int listener_install(struct notify *n, uint64_t cookie, int fd, int flags);
+
+/* --- companion.c: the ptrace requests. A task that is dying makes them succeed without effect. --- */
+int companion_seize(pid_t tid);
+int companion_go(pid_t tid, int signo);
+int companion_interrupt(pid_t tid);
+int companion_listen(pid_t tid);
+int companion_get_result(pid_t tid, int64_t *ret_result);
+int companion_set_result(pid_t tid, int64_t result);
+int companion_get_siginfo(pid_t tid, siginfo_t *ret_info);
+int companion_set_siginfo(pid_t tid, const siginfo_t *info);
+/* What PTRACE_EVENT_* has to say: the child, or the former thread id. 0 when the task is dying. */
+int companion_get_message(pid_t tid, pid_t *ret_tid);
+
+/* --- wait.c, stops.c, resume.c --- */
+int notify_wait(struct guest *g, struct event *ret_event);
+/* Takes what waitpid and the signal descriptor have; events are queued. */
+int notify_take_signals(struct notify *n);
+int notify_reap(struct notify *n);
+/* Turns one ptrace stop into events. */
+int notify_stop(struct notify *n, pid_t tid, int status);
+int notify_resume(struct guest *g, int task, const struct verdict *v);
+
+/* --- memory.c --- */
+int notify_read(struct guest *g, int task, uint64_t addr, void *buf, size_t len);
+int notify_write(struct guest *g, int task, uint64_t addr, const void *buf, size_t len);
+ssize_t notify_read_string(struct guest *g, int task, uint64_t addr, char *buf, size_t size);
+/* Writes to pages that the guest itself cannot write. -EPERM, -EIO, -EFAULT when the kernel refuses it. */
+int memory_force_write(struct notify *n, pid_t tid, uint64_t addr, const void *buf, size_t len);
+
+/* --- handles.c: a handle is a descriptor of ours --- */
+int notify_fd_borrow(struct guest *g, int task, int fd);
+void notify_handle_release(struct guest *g, int handle);
+int notify_handle_info(struct guest *g, int handle, struct fd_info *ret_info);
+int notify_handles_poll(struct guest *g, struct handle_poll *polls, size_t n_polls, int timeout_ms);
+ssize_t notify_handle_read(struct guest *g, int handle, void *buf, size_t len);
+ssize_t notify_handle_write(struct guest *g, int handle, const void *buf, size_t len);
+int notify_pidfd_target(struct guest *g, int task, int fd);
+void handles_init(struct notify *n);
+void handles_deinit(struct notify *n);
+/* Forgets what is cached for a task that is gone. */
+void handles_forget(struct notify *n, pid_t tid);
+/* Borrows by host thread id: a descriptor of ours or -errno. */
+int handles_borrow(struct notify *n, pid_t tid, int fd);
+/* Notes which objects the guest's descriptors in `fds` (ended by -1) are. */
+void handles_note_outside(struct notify *n, pid_t tid, const int *fds);
+
+/* --- info.c: what a descriptor of ours is --- */
+int info_of_fd(const struct notify *n, int fd, struct fd_info *ret_info);
+/* As info_of_fd, but what an O_PATH descriptor stands for. */
+int info_of_object(const struct notify *n, int fd, struct fd_info *ret_info);
+
+/* --- paths.c --- */
+/* Notes the root that the guest's paths are resolved in. */
+int paths_init(struct notify *n, pid_t tid);
+int notify_path_info(struct guest *g, int task, int dirfd, const char *path, int flags, struct fd_info *ret_info);
+
+/* --- signals.c --- */
+int notify_signal_state(struct guest *g, int task, struct signal_state *ret_state);
+int notify_signal_send(struct guest *g, int task, bool to_thread, const siginfo_t *info);
+
+/* --- futexkey.c --- */
+int notify_futex_key(struct guest *g, int task, uint64_t addr, uint64_t *ret_object, uint64_t *ret_offset);
+
+/* --- execsetup.c --- */
+int notify_exec_setup(struct guest *g, int task, const unsigned char random_bytes[16]);
+
+/* --- settle.c --- */
+int notify_settle_reaped(struct guest *g, int vpid);
+int notify_settle_leader(struct guest *g, int task);
+int notify_settle_network(struct guest *g);
+void settle_deinit(struct notify *n);
+
+/* --- procfs.c --- */
+struct proc_ids {
+	pid_t tgid;     /* host */
+	int vtid, vpid; /* as the guest counts */
+	int depth;      /* columns of NSpid */
+};
+/* depth 0: the innermost column. */
+int procfs_ids(const struct notify *n, pid_t tid, int depth, struct proc_ids *ret_ids);
+/* Reads /proc/TID/name into buf as a string. */
+int procfs_read(const struct notify *n, pid_t tid, const char *name, char *buf, size_t size);
+/* Opens /proc/TID/name. */
+int procfs_open(const struct notify *n, pid_t tid, const char *name, int flags);
+/* The value after "key:" in the text of a status file, or NULL. */
+const char *procfs_field(const char *text, const char *key);
+
+/* Numbers in the line at `text`: how many, and the one in column `want` (from 1; 0: the last). */
+int procfs_column(const char *text, int want, int *ret_value);
+/* The state letter of /proc/TID/stat. */
+int procfs_state(const struct notify *n, pid_t tid, char *ret_state);
+
+#endif

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a path of a guest task leads to, found from outside: below the root directory of the guest's mount namespace, which
+ * was opened at the start, with the task's file system credentials. Where the answer would depend on who asks (procfs: its
+ * "self" is the supervisor here), or the task has left that root, -ENOTSUP says that it cannot be told.
+ */
+#include "backend/notify/notify.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+enum { GROUPS_MAX = 256, PATH_SIZE = 4096 };
+
+/* Who resolves: read from /proc/TID/status. */
+struct identity {
+	uid_t fsuid;
+	gid_t fsgid;
+	bool overrides; /* has the capabilities that make permissions not matter */
+	gid_t groups[GROUPS_MAX];
+	int n_groups;
+};
+
+/* Where a resolution starts, and how far it may go. */
+struct walk {
+	int base;
+	uint64_t resolve;
+	int flags;
+};
+
+/* The number `index` (from 0) in a line of a status file. */
+static unsigned long nth_number(const char *text, int index)
+{
+	unsigned long value = 0;
+	char *end;
+
+	for (; index >= 0; index--, text = end)
+		value = strtoul(text, &end, 10);
+	return value;
+}
+
+static int parse_groups(const char *text, struct identity *identity)
+{
+	char *end;
+
+	for (;;) {
+		while (*text == ' ' || *text == '\t')
+			text++;
+		if (*text < '0' || *text > '9')
+			return 0;
+		if (identity->n_groups == GROUPS_MAX)
+			return -ENOTSUP;
+		identity->groups[identity->n_groups++] = (gid_t)strtoul(text, &end, 10);
+		text = end;
+	}
+}
+
+static int read_identity(const struct notify *n, pid_t tid, struct identity *identity)
+{
+	const uint64_t need = 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_DAC_READ_SEARCH;
+	const char *uid, *gid, *groups, *caps;
+	char text[8192];
+	int r;
+
+	r = procfs_read(n, tid, "status", text, sizeof(text));
+	if (r < 0)
+		return r;
+	uid = procfs_field(text, "Uid");
+	gid = procfs_field(text, "Gid");
+	groups = procfs_field(text, "Groups");
+	caps = procfs_field(text, "CapEff");
+	if (!uid || !gid || !groups || !caps)
+		return -EPROTO;
+	identity->fsuid = (uid_t)nth_number(uid, 3);
+	identity->fsgid = (gid_t)nth_number(gid, 3);
+	identity->overrides = (strtoull(caps, NULL, 16) & need) != 0;
+	identity->n_groups = 0;
+	return parse_groups(groups, identity);
+}
+
+/* The supervisor's own supplementary groups, while it goes by a task's identity. */
+struct disguise {
+	bool worn;
+	gid_t groups[GROUPS_MAX];
+	int n_groups;
+};
+
+static int disguise_put_on(struct disguise *disguise, const struct identity *identity)
+{
+	disguise->worn = false;
+	if (identity->overrides && identity->fsuid == geteuid())
+		return 0;
+	if (identity->overrides || identity->fsuid == geteuid())
+		return -ENOTSUP; /* capabilities that do not go with the user id */
+	disguise->n_groups = getgroups(GROUPS_MAX, disguise->groups);
+	if (disguise->n_groups < 0 || setgroups((size_t)identity->n_groups, identity->groups) < 0)
+		return -ENOTSUP;
+	disguise->worn = true;
+	(void)setfsgid(identity->fsgid);
+	(void)setfsuid(identity->fsuid);
+	return (uid_t)setfsuid((uid_t)-1) == identity->fsuid && (gid_t)setfsgid((gid_t)-1) == identity->fsgid ? 0 : -ENOTSUP;
+}
+
+static void disguise_take_off(struct disguise *disguise)
+{
+	if (!disguise->worn)
+		return;
+	(void)setfsuid(geteuid());
+	(void)setfsgid(getegid());
+	(void)setgroups((size_t)disguise->n_groups, disguise->groups);
+}
+
+static int object_of(const struct notify *n, pid_t tid, const char *name, struct object_id *ret_id)
+{
+	char path[64];
+	struct stat st;
+
+	(void)snprintf(path, sizeof(path), "%d/%s", (int)tid, name);
+	if (fstatat(n->proc_fd, path, &st, 0) < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	*ret_id = (struct object_id){ st.st_dev, st.st_ino };
+	return 0;
+}
+
+int paths_init(struct notify *n, pid_t tid)
+{
+	int r;
+
+	n->root_fd = procfs_open(n, tid, "root", O_PATH | O_DIRECTORY);
+	if (n->root_fd < 0)
+		return n->root_fd;
+	r = object_of(n, tid, "root", &n->root);
+	return r < 0 ? r : object_of(n, tid, "ns/mnt", &n->mount_namespace);
+}
+
+static int check_root(const struct notify *n, pid_t tid)
+{
+	struct object_id root, namespace;
+	int r;
+
+	r = object_of(n, tid, "root", &root);
+	if (r == 0)
+		r = object_of(n, tid, "ns/mnt", &namespace);
+	if (r < 0)
+		return r;
+	if (root.dev != n->root.dev || root.ino != n->root.ino || namespace.ino != n->mount_namespace.ino)
+		return -ENOTSUP;
+	return 0;
+}
+
+static int open_at(const struct walk *walk, const char *path, int flags)
+{
+	struct open_how how = { .flags = (uint64_t)(O_PATH | O_CLOEXEC | flags), .resolve = walk->resolve };
+	long fd;
+
+	fd = syscall(SYS_openat2, walk->base, path, &how, sizeof(how));
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static bool is_procfs(const struct notify *n, int fd)
+{
+	struct fd_info info;
+
+	return info_of_object(n, fd, &info) == 0 && info.kind == FD_PROC;
+}
+
+/* True when the part of the path up to `len` is on procfs, or is a symbolic link that leads nowhere we can follow. */
+static bool prefix_is_doubtful(const struct notify *n, const struct walk *walk, const char *path, size_t len, bool *ret_end)
+{
+	_cleanup_close_ int fd = -1;
+	char prefix[PATH_SIZE], target[2];
+
+	memcpy(prefix, path, len);
+	prefix[len] = '\0';
+	fd = open_at(walk, prefix, 0);
+	*ret_end = fd < 0;
+	if (fd >= 0)
+		return is_procfs(n, fd);
+	fd = open_at(walk, prefix, O_NOFOLLOW);
+	return fd >= 0 && readlinkat(fd, "", target, sizeof(target)) > 0;
+}
+
+/* Whether a resolution that failed could have gone otherwise for the task itself. */
+static bool failure_is_doubtful(const struct notify *n, const struct walk *walk, const char *path)
+{
+	size_t len = 0, total = strlen(path);
+	bool end = false;
+
+	while (len < total && !end) {
+		len += strspn(path + len, "/");
+		len += strcspn(path + len, "/");
+		if (len > 0 && prefix_is_doubtful(n, walk, path, len, &end))
+			return true;
+	}
+	return false;
+}
+
+static int look_up(const struct notify *n, const struct walk *walk, const char *path, struct fd_info *ret_info)
+{
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	fd = open_at(walk, path, walk->flags);
+	if (fd == -EXDEV && walk->resolve == RESOLVE_BENEATH)
+		return -EXDEV;
+	if (fd == -EXDEV || fd == -EAGAIN)
+		return -ENOTSUP; /* a link of procfs to an open file; a rename at the same time */
+	if (fd < 0)
+		return failure_is_doubtful(n, walk, path) ? -ENOTSUP : fd;
+	r = info_of_object(n, fd, ret_info);
+	return r == 0 && ret_info->kind == FD_PROC ? -ENOTSUP : r;
+}
+
+/* The name of the start of a relative path, as seen from the root, and the path behind it. */
+static int name_from_root(const struct notify *n, pid_t tid, int dirfd, const char *path, char *name, size_t size)
+{
+	char link[64];
+	ssize_t len;
+
+	if (dirfd == AT_FDCWD)
+		(void)snprintf(link, sizeof(link), "%d/cwd", (int)tid);
+	else
+		(void)snprintf(link, sizeof(link), "%d/fd/%d", (int)tid, dirfd);
+	len = readlinkat(n->proc_fd, link, name, PATH_SIZE);
+	if (len <= 0 || len == PATH_SIZE || name[0] != '/')
+		return -ENOTSUP;
+	name[len] = '\0';
+	if (strstr(name, " (deleted)") || strlen(path) >= size - (size_t)len - 1)
+		return -ENOTSUP;
+	(void)snprintf(name + len, size - (size_t)len, "/%s", path);
+	return 0;
+}
+
+/* Goes by the task's identity meanwhile. */
+static int look_up_as(const struct notify *n, const struct identity *identity, const struct walk *walk, const char *path,
+		      struct fd_info *ret_info)
+{
+	_cleanup_(disguise_take_off) struct disguise disguise = { 0 };
+	int r;
+
+	r = disguise_put_on(&disguise, identity);
+	return r < 0 ? r : look_up(n, walk, path, ret_info);
+}
+
+static int open_start(struct notify *n, pid_t tid, int dirfd)
+{
+	if (dirfd == AT_FDCWD)
+		return procfs_open(n, tid, "cwd", O_PATH | O_DIRECTORY);
+	return handles_borrow(n, tid, dirfd);
+}
+
+static int path_info(struct notify *n, pid_t tid, int dirfd, const char *path, int flags, struct fd_info *ret_info)
+{
+	struct walk walk = {
+		.base = n->root_fd,
+		.resolve = RESOLVE_IN_ROOT,
+		.flags = flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0,
+	};
+	struct walk inner = { .resolve = RESOLVE_BENEATH, .flags = walk.flags };
+	_cleanup_close_ int start = -1;
+	char name[PATH_SIZE * 2];
+	struct identity identity;
+	int r;
+
+	r = read_identity(n, tid, &identity);
+	if (r < 0)
+		return r;
+	if (path[0] == '/')
+		return look_up_as(n, &identity, &walk, path, ret_info);
+	start = inner.base = open_start(n, tid, dirfd);
+	if (start < 0)
+		return start;
+	if (is_procfs(n, start))
+		return -ENOTSUP;
+	r = look_up_as(n, &identity, &inner, path, ret_info);
+	if (r != -EXDEV)
+		return r;
+	/* it leaves the directory it starts from: by the name of that one, then */
+	r = name_from_root(n, tid, dirfd, path, name, sizeof(name));
+	return r < 0 ? r : look_up_as(n, &identity, &walk, name, ret_info);
+}
+
+int notify_path_info(struct guest *g, int task, int dirfd, const char *path, int flags, struct fd_info *ret_info)
+{
+	const struct notify_task *t = notify_find(g, task);
+	struct notify *n = notify_of(g);
+	int r;
+
+	if (!t)
+		return -ESRCH;
+	if (n->root_fd < 0)
+		return -ENOTSUP;
+	r = check_root(n, t->tid);
+	return r < 0 ? r : path_info(n, t->tid, dirfd, path, flags, ret_info);
+}

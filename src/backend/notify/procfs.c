@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What /proc says about guest tasks, through the descriptor of the supervisor's own /proc. */
+#include "backend/notify/notify.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+
+int procfs_open(const struct notify *n, pid_t tid, const char *name, int flags)
+{
+	char path[64];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%d/%s", (int)tid, name);
+	fd = openat(n->proc_fd, path, flags | O_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	return errno == ENOENT ? -ESRCH : -errno;
+}
+
+int procfs_read(const struct notify *n, pid_t tid, const char *name, char *buf, size_t size)
+{
+	_cleanup_close_ int fd = -1;
+	ssize_t len;
+
+	fd = procfs_open(n, tid, name, O_RDONLY);
+	if (fd < 0)
+		return fd;
+	len = fd_read_full(fd, buf, size - 1);
+	if (len < 0)
+		return (int)len;
+	buf[len] = '\0';
+	return 0;
+}
+
+const char *procfs_field(const char *text, const char *key)
+{
+	size_t len = strlen(key);
+	const char *line;
+
+	for (line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, key, len) == 0 && line[len] == ':')
+			return line + len + 1;
+	}
+	return NULL;
+}
+
+int procfs_state(const struct notify *n, pid_t tid, char *ret_state)
+{
+	char text[1024];
+	const char *paren;
+	int r;
+
+	r = procfs_read(n, tid, "stat", text, sizeof(text));
+	if (r < 0)
+		return r;
+	paren = strrchr(text, ')'); /* "pid (name) state ...": the name may contain anything */
+	if (!paren || paren[1] == '\0')
+		return -EPROTO;
+	*ret_state = paren[2];
+	return 0;
+}
+
+int procfs_column(const char *text, int want, int *ret_value)
+{
+	int columns = 0;
+	char *end;
+	long value;
+
+	while (*text == ' ' || *text == '\t')
+		text++;
+	while (*text && *text != '\n') {
+		value = strtol(text, &end, 10);
+		if (end == text)
+			break;
+		columns++;
+		if (want == 0 || columns == want)
+			*ret_value = (int)value;
+		for (text = end; *text == ' ' || *text == '\t'; text++)
+			;
+	}
+	return columns;
+}
+
+int procfs_ids(const struct notify *n, pid_t tid, int depth, struct proc_ids *ret_ids)
+{
+	const char *tgid, *nspid, *nstgid;
+	char text[4096];
+	int r;
+
+	r = procfs_read(n, tid, "status", text, sizeof(text));
+	if (r < 0)
+		return r;
+	tgid = procfs_field(text, "Tgid");
+	nspid = procfs_field(text, "NSpid");
+	nstgid = procfs_field(text, "NStgid");
+	if (!tgid || !nspid || !nstgid)
+		return -EPROTO;
+	*ret_ids = (struct proc_ids){ 0 };
+	(void)procfs_column(tgid, 1, &ret_ids->tgid);
+	(void)procfs_column(nstgid, depth, &ret_ids->vpid);
+	ret_ids->depth = procfs_column(nspid, depth, &ret_ids->vtid);
+	return ret_ids->tgid > 0 && ret_ids->vtid > 0 ? 0 : -EPROTO;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Carries out verdicts. */
+#include "backend/notify/notify.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int answer_return(struct notify *n, struct notify_task *t, const struct verdict *v)
+{
+	return listener_reply(n, t->cookie, v->value);
+}
+
+static int answer_continue(struct notify *n, struct notify_task *t, const struct verdict *v)
+{
+	return listener_continue(n, t->cookie);
+}
+
+/* The interrupt is asked for first: then the stop comes before any user code. */
+static int answer_hook(struct notify *n, struct notify_task *t, const struct verdict *v)
+{
+	int r;
+
+	t->expect = EXPECT_DONE;
+	r = companion_interrupt(t->tid);
+	return r < 0 ? r : listener_continue(n, t->cookie);
+}
+
+static int answer_install(struct notify *n, struct notify_task *t, const struct verdict *v)
+{
+	return listener_install(n, t->cookie, v->handle, v->install_flags);
+}
+
+/*
+ * The kernel takes a restart code for one only in a task that is marked as having a signal to look at. With several threads
+ * the mark of a signal to the process may be at another one, so it is forced.
+ */
+static int answer_restart(struct notify *n, struct notify_task *t, const struct verdict *v)
+{
+	int r = 0;
+
+	if (t->process->n_tasks > 1) {
+		t->expect = EXPECT_INTERNAL;
+		r = companion_interrupt(t->tid);
+	}
+	return r < 0 ? r : listener_reply(n, t->cookie, v->value);
+}
+
+static int leave_stop(struct notify *n, struct notify_task *t, const struct verdict *v)
+{
+	int r = 0;
+
+	if (v->set_result && t->stop == EVENT_DONE)
+		r = companion_set_result(t->tid, v->value);
+	return r < 0 ? r : companion_go(t->tid, 0);
+}
+
+static int leave_signal(struct notify *n, struct notify_task *t, const struct verdict *v)
+{
+	int signo = v->siginfo.si_signo;
+	int r = 0;
+
+	if (t->stop != EVENT_SIGNAL)
+		return -EINVAL;
+	if (signo != 0 && memcmp(&v->siginfo, &t->siginfo, sizeof(t->siginfo)) != 0)
+		r = companion_set_siginfo(t->tid, &v->siginfo);
+	return r < 0 ? r : companion_go(t->tid, signo);
+}
+
+static int leave_listening(struct notify *n, struct notify_task *t, const struct verdict *v)
+{
+	if (t->stop != EVENT_STOPPED)
+		return -EINVAL;
+	return companion_listen(t->tid);
+}
+
+struct action {
+	enum task_where from, to;
+	int (*run)(struct notify *n, struct notify_task *t, const struct verdict *v);
+};
+
+static const struct action actions[] = {
+	[VERDICT_RETURN] = { WHERE_CALL, WHERE_RUNNING, answer_return },
+	[VERDICT_CONTINUE] = { WHERE_CALL, WHERE_RUNNING, answer_continue },
+	[VERDICT_HOOK] = { WHERE_CALL, WHERE_RUNNING, answer_hook },
+	[VERDICT_INSTALL] = { WHERE_CALL, WHERE_RUNNING, answer_install },
+	[VERDICT_RESTART] = { WHERE_CALL, WHERE_RUNNING, answer_restart },
+	[VERDICT_GO] = { WHERE_STOP, WHERE_RUNNING, leave_stop },
+	[VERDICT_SIGNAL] = { WHERE_STOP, WHERE_RUNNING, leave_signal },
+	[VERDICT_LISTEN] = { WHERE_STOP, WHERE_LISTEN, leave_listening },
+};
+
+int notify_resume(struct guest *g, int task, const struct verdict *v)
+{
+	struct notify *n = notify_of(g);
+	const struct action *action;
+	struct notify_task *t;
+	int r;
+
+	t = tasks_by_number(&n->tasks, task);
+	if (!t)
+		return -ESRCH;
+	if (t->where == WHERE_DEAD)
+		return 0; /* its EVENT_EXIT is queued */
+	if ((size_t)v->kind >= sizeof(actions) / sizeof(actions[0]) || !actions[v->kind].run)
+		return -EINVAL;
+	action = &actions[v->kind];
+	if (t->where != action->from)
+		return -EINVAL;
+	r = action->run(n, t, v);
+	if (r < 0)
+		return r;
+	t->where = action->to;
+	n->running = task;
+	return r;
+}

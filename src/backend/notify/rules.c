@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The filter's rules from the policy table. Numbers without a row are notified: the engine refuses and reports them. */
+#include "backend/notify/filter.h"
+
+#include "engine/policy.h"
+
+struct backend_filter *backend_filter_new(bool allow_uncontrolled, struct error *err)
+{
+	struct filter_rule rules[POLICY_MAX_NR + 1];
+	const struct policy_row *row;
+	size_t n_rules = 0;
+	int nr;
+
+	for (nr = 0; nr <= POLICY_MAX_NR; nr++) {
+		row = policy_row(nr);
+		if (row->class == CLASS_PASS)
+			rules[n_rules++] = (struct filter_rule){ .nr = nr };
+		else if (row->class == CLASS_REFUSE && !allow_uncontrolled)
+			rules[n_rules++] = (struct filter_rule){ .nr = nr, .error = row->error };
+	}
+	return filter_build(rules, n_rules, err);
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Start and end of the backend: see backend.h. */
+#include "backend/backend.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/pidfd.h>
+#include <sys/ptrace.h>
+#include <sys/signalfd.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "backend/notify/filter.h"
+#include "backend/notify/notify.h"
+#include "backend/notify/vdso.h"
+#include "base/cleanup.h"
+
+static const struct guest_ops notify_ops = {
+	.name = "notify",
+	.resume = notify_resume,
+	.wait = notify_wait,
+	.read = notify_read,
+	.write = notify_write,
+	.read_string = notify_read_string,
+	.futex_key = notify_futex_key,
+	.fd_borrow = notify_fd_borrow,
+	.handle_release = notify_handle_release,
+	.handle_info = notify_handle_info,
+	.handles_poll = notify_handles_poll,
+	.handle_read = notify_handle_read,
+	.handle_write = notify_handle_write,
+	.pidfd_target = notify_pidfd_target,
+	.path_info = notify_path_info,
+	.signal_state = notify_signal_state,
+	.signal_send = notify_signal_send,
+	.exec_setup = notify_exec_setup,
+	.settle_reaped = notify_settle_reaped,
+	.settle_leader = notify_settle_leader,
+	.settle_network = notify_settle_network,
+};
+
+/* SIGCHLD must not be ignored, or the kernel would not tell of tracees; SIGPIPE must, since we write to guest pipes. */
+static int take_signals_over(struct notify *n, const int *host_signals)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, standard = { .sa_handler = SIG_DFL };
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGCHLD);
+	for (; host_signals && *host_signals; host_signals++)
+		sigaddset(&mask, *host_signals);
+	n->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (n->signal_fd < 0)
+		return -errno;
+	if (sigprocmask(SIG_BLOCK, &mask, &n->old_mask) < 0 || sigaction(SIGPIPE, &ignore, &n->old_sigpipe) < 0 ||
+	    sigaction(SIGCHLD, &standard, &n->old_sigchld) < 0)
+		return -errno;
+	return 0;
+}
+
+static void give_signals_back(struct notify *n)
+{
+	if (n->signal_fd < 0)
+		return;
+	(void)sigaction(SIGPIPE, &n->old_sigpipe, NULL);
+	(void)sigaction(SIGCHLD, &n->old_sigchld, NULL);
+	(void)sigprocmask(SIG_SETMASK, &n->old_mask, NULL);
+	(void)close(n->signal_fd);
+}
+
+/* Handles are descriptors of ours: a guest that waits for many needs many. */
+static int raise_descriptor_limit(struct notify *n)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &n->old_nofile) < 0)
+		return -errno;
+	limit = n->old_nofile;
+	limit.rlim_cur = limit.rlim_max;
+	return setrlimit(RLIMIT_NOFILE, &limit) < 0 ? -errno : 0;
+}
+
+static int pin(struct notify *n, pid_t guest_pid, unsigned cpu)
+{
+	size_t size = CPU_ALLOC_SIZE(CPU_SETSIZE);
+	cpu_set_t set;
+
+	if (cpu >= CPU_SETSIZE)
+		return -EINVAL;
+	n->old_cpus = CPU_ALLOC(CPU_SETSIZE);
+	if (!n->old_cpus)
+		return -ENOMEM;
+	if (sched_getaffinity(0, size, n->old_cpus) < 0)
+		return -errno;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set) < 0 || sched_setaffinity(guest_pid, sizeof(set), &set) < 0)
+		return -errno;
+	return 0;
+}
+
+static int first_task(struct notify *n, pid_t guest_pid)
+{
+	struct proc_ids ids;
+	int r;
+
+	r = procfs_ids(n, guest_pid, 0, &ids);
+	if (r < 0)
+		return r;
+	n->pid_depth = ids.depth;
+	return tasks_add(&n->tasks, guest_pid, ids.tgid, ids.vpid) ? 0 : -ENOMEM;
+}
+
+static int watchdog_ms(uint64_t ns)
+{
+	uint64_t ms = ns / 1000000 + (ns % 1000000 != 0);
+
+	if (ns == 0)
+		return -1;
+	return ms < INT32_MAX ? (int)ms : INT32_MAX;
+}
+
+static struct notify *notify_new(const struct backend_options *options)
+{
+	struct notify *n;
+
+	n = calloc(1, sizeof(*n));
+	if (!n)
+		return NULL;
+	n->guest.ops = &notify_ops;
+	n->guest.abilities = GUEST_CAN_HOOK | GUEST_CAN_PATCH;
+	n->listener = n->signal_fd = n->proc_fd = n->root_fd = -1;
+	n->self = getpid();
+	n->probe.send_fd = n->probe.receive_fd = n->probe.stat_fd = -1;
+	n->watchdog_ms = watchdog_ms(options->watchdog_ns);
+	handles_init(n);
+	return n;
+}
+
+static int attach(struct notify *n, const struct backend_options *options, pid_t guest_pid, struct error *err)
+{
+	int r;
+
+	n->proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (n->proc_fd < 0)
+		return error_errno(err, errno, "cannot open /proc");
+	r = take_signals_over(n, options->host_signals);
+	if (r < 0)
+		return error_errno(err, -r, "cannot take over signals");
+	r = raise_descriptor_limit(n);
+	if (r < 0)
+		return error_errno(err, -r, "cannot raise the limit of open files");
+	if (options->pin) {
+		r = pin(n, guest_pid, options->cpu);
+		if (r < 0)
+			return error_errno(err, -r, "cannot pin supervisor and guest to CPU %u", options->cpu);
+	}
+	r = companion_seize(guest_pid);
+	if (r < 0)
+		return error_errno(err, -r, "cannot trace the guest (ptrace of process %d)", (int)guest_pid);
+	r = first_task(n, guest_pid);
+	if (r < 0)
+		return error_errno(err, -r, "cannot read the guest's ids in /proc/%d/status", (int)guest_pid);
+	handles_note_outside(n, guest_pid, options->outside_fds);
+	return 0;
+}
+
+int backend_attach(const struct backend_options *options, pid_t guest_pid, struct guest **ret_guest, struct error *err)
+{
+	struct notify *n;
+	int r;
+
+	if (options->no_companion)
+		return error_set(err, ENOTSUP, "this backend cannot work without ptrace");
+	n = notify_new(options);
+	if (!n)
+		return error_errno(err, ENOMEM, "backend");
+	r = attach(n, options, guest_pid, err);
+	if (r < 0) {
+		(void)backend_close(&n->guest);
+		return r;
+	}
+	*ret_guest = &n->guest;
+	return 0;
+}
+
+/* True when the task is at the breakpoint of backend_filter_install(). */
+static bool at_handover(pid_t tid, int status, int *ret_fd)
+{
+	struct user_regs_struct regs;
+
+	if (status >> 16 != 0 || WSTOPSIG(status) != SIGTRAP)
+		return false;
+	if (ptrace(PTRACE_GETREGS, tid, NULL, &regs) < 0 || regs.rax != FILTER_HANDOVER)
+		return false;
+	*ret_fd = (int)regs.rbx;
+	return true;
+}
+
+/* Waits for the breakpoint; other signals are delivered as they come. */
+static int await_handover(pid_t tid, int *ret_fd, struct error *err)
+{
+	int status, r;
+
+	for (;;) {
+		if (waitpid(tid, &status, __WALL) < 0) {
+			if (errno == EINTR)
+				continue;
+			return error_errno(err, errno, "waiting for the guest's filter");
+		}
+		if (WIFEXITED(status))
+			return error_set(err, ECHILD, "the guest ended before its filter was installed, with status %d",
+					 WEXITSTATUS(status));
+		if (WIFSIGNALED(status))
+			return error_set(err, ECHILD, "the guest was killed before its filter was installed, by signal %d",
+					 WTERMSIG(status));
+		if (at_handover(tid, status, ret_fd))
+			return 0;
+		r = companion_go(tid, status >> 16 ? 0 : WSTOPSIG(status));
+		if (r < 0)
+			return error_errno(err, -r, "the guest cannot go on");
+	}
+}
+
+int backend_start(struct guest *g, struct error *err)
+{
+	struct notify *n = notify_of(g);
+	struct notify_task *t;
+	int guest_fd = -1, fd, r;
+
+	t = notify_find(g, 0);
+	if (!t)
+		return error_set(err, ESRCH, "the guest is gone");
+	r = await_handover(t->tid, &guest_fd, err);
+	if (r < 0) {
+		/* it is reaped: nothing is left to be closed */
+		if (r == -ECHILD)
+			(void)tasks_bury(&n->tasks, t);
+		return r;
+	}
+	fd = handles_borrow(n, t->tid, guest_fd);
+	if (fd < 0)
+		return error_errno(err, -fd, "cannot take the seccomp listener out of the guest");
+	r = listener_open(n, fd);
+	if (r < 0)
+		return error_errno(err, -r, "seccomp listener");
+	r = paths_init(n, t->tid);
+	if (r < 0)
+		return error_errno(err, -r, "cannot open the guest's root directory");
+	r = companion_go(t->tid, 0);
+	return r < 0 ? error_errno(err, -r, "the guest cannot go on") : 0;
+}
+
+/* The listener stays open until all are dead: without it their calls would be answered with ENOSYS, and they would run. */
+static void kill_all(struct notify *n)
+{
+	struct notify_process *p, *tmp;
+	int status;
+	size_t i;
+	pid_t tid;
+
+	HASH_ITER(hh, n->tasks.processes, p, tmp)
+		(void)kill(p->tgid, SIGKILL);
+	for (i = 0; i < n->newborns.n; i++)
+		(void)kill(n->newborns.tids[i], SIGKILL);
+	if (!n->tasks.by_tid)
+		return;
+	do {
+		tid = waitpid(-1, &status, __WCLONE);
+		if (tid > 0 && WIFSTOPPED(status))
+			(void)kill(tid, SIGKILL); /* a newborn that was not known yet */
+	} while (tid > 0 || errno == EINTR);
+}
+
+struct guest *backend_close(struct guest *g)
+{
+	struct notify *n;
+
+	if (!g)
+		return NULL;
+	n = notify_of(g);
+	kill_all(n);
+	listener_close(n);
+	settle_deinit(n);
+	handles_deinit(n);
+	give_signals_back(n);
+	cleanup_close(&n->proc_fd);
+	cleanup_close(&n->root_fd);
+	if (n->old_cpus) {
+		(void)sched_setaffinity(0, CPU_ALLOC_SIZE(CPU_SETSIZE), n->old_cpus);
+		CPU_FREE(n->old_cpus);
+	}
+	if (n->old_nofile.rlim_max)
+		(void)setrlimit(RLIMIT_NOFILE, &n->old_nofile);
+	queue_deinit(&n->queue);
+	newborns_deinit(&n->newborns);
+	tasks_deinit(&n->tasks);
+	n->vdso = vdso_free(n->vdso);
+	free(n->objects.ids);
+	free(n);
+	return NULL;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a ptrace stop means. Stops come from waitpid with a status: the high bits tell the PTRACE_EVENT, 0 a signal about
+ * to be delivered. A request on a stopped task fails with ESRCH when the task was killed meanwhile: then nothing is
+ * reported here, its death will be.
+ */
+#include "backend/notify/notify.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+static int report(struct notify *n, struct notify_task *t, struct event *event)
+{
+	t->where = WHERE_STOP;
+	t->expect = EXPECT_NOTHING;
+	t->stop = event->kind;
+	event->task = t->number;
+	return queue_push(&n->queue, event);
+}
+
+/* The child stops before its first instruction; which of the two stops is seen first is chance. */
+static int await_newborn(struct notify *n, pid_t child, bool *ret_alive)
+{
+	int status;
+
+	*ret_alive = newborns_take(&n->newborns, child);
+	if (*ret_alive)
+		return 0;
+	while (waitpid(child, &status, __WALL) < 0)
+		if (errno != EINTR)
+			return errno == ECHILD ? 0 : -errno;
+	*ret_alive = WIFSTOPPED(status);
+	return 0;
+}
+
+static int on_birth(struct notify *n, struct notify_task *parent)
+{
+	struct event event = { .kind = EVENT_BIRTH };
+	struct notify_task *child;
+	struct proc_ids ids;
+	bool alive;
+	pid_t tid;
+	int r;
+
+	r = companion_get_message(parent->tid, &tid);
+	if (r < 0 || tid == 0)
+		return r;
+	r = await_newborn(n, tid, &alive);
+	if (r < 0)
+		return r;
+	r = alive ? procfs_ids(n, tid, n->pid_depth, &ids) : -ESRCH;
+	if (r == -ESRCH)
+		return companion_go(parent->tid, 0); /* killed from outside, before anybody saw it */
+	if (r < 0)
+		return r;
+	child = tasks_add(&n->tasks, tid, ids.tgid, ids.vpid);
+	if (!child)
+		return -ENOMEM;
+	child->where = WHERE_STOP;
+	child->stop = EVENT_BIRTH;
+	event.birth.child = child->number;
+	event.birth.vtid = ids.vtid;
+	event.birth.vpid = ids.vpid;
+	return report(n, parent, &event);
+}
+
+/* The other threads are gone; the former leader among them vanished without a word to its tracer. */
+static int bury_siblings(struct notify *n, const struct notify_task *survivor)
+{
+	struct event event = { .kind = EVENT_EXIT };
+	struct notify_task *t;
+	int r;
+
+	while (survivor->process->n_tasks > 1) {
+		t = tasks_sibling(&n->tasks, survivor);
+		if (!t)
+			return -EPROTO;
+		event.task = t->number;
+		r = tasks_bury(&n->tasks, t);
+		if (r == 0)
+			r = queue_push(&n->queue, &event);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int on_exec(struct notify *n, struct notify_task *t)
+{
+	struct event event = { .kind = EVENT_EXEC };
+	pid_t former;
+	int r;
+
+	r = companion_get_message(t->tid, &former);
+	if (r < 0 || former == 0)
+		return r;
+	if (former != t->tid)
+		t = tasks_by_tid(&n->tasks, former);
+	if (!t)
+		return -EPROTO;
+	r = bury_siblings(n, t);
+	if (r == 0 && former != t->process->tgid)
+		r = tasks_become_leader(&n->tasks, t);
+	if (r < 0)
+		return r;
+	handles_forget(n, former);
+	handles_forget(n, t->tid);
+	event.old_task = t->number;
+	return report(n, t, &event);
+}
+
+static bool same_sender(const struct notify *n, const struct sent_signal *sent, const struct notify_task *t,
+			const siginfo_t *info)
+{
+	if (sent->info.si_signo != info->si_signo || (sent->tid != 0 && sent->tid != t->tid))
+		return false;
+	/* the supervisor is process 0 to a guest in a pid namespace of its own */
+	return info->si_code == (sent->tid ? SI_TKILL : SI_USER) && (info->si_pid == 0 || info->si_pid == n->self);
+}
+
+/* A signal that was sent in somebody's name, through a call that cannot carry its contents. */
+static void restore_contents(const struct notify *n, struct notify_task *t, siginfo_t *info)
+{
+	struct sent_signal **link, *sent;
+
+	for (link = &t->process->sent; (sent = *link); link = &sent->next) {
+		if (!same_sender(n, sent, t, info))
+			continue;
+		*info = sent->info;
+		*link = sent->next;
+		free(sent);
+		return;
+	}
+}
+
+static int on_signal(struct notify *n, struct notify_task *t)
+{
+	struct event event = { .kind = EVENT_SIGNAL };
+	int r;
+
+	r = companion_get_siginfo(t->tid, &t->siginfo);
+	if (r < 0)
+		return r == -ESRCH ? 0 : r;
+	event.siginfo = t->siginfo;
+	restore_contents(n, t, &event.siginfo);
+	return report(n, t, &event);
+}
+
+static int on_done(struct notify *n, struct notify_task *t)
+{
+	struct event event = { .kind = EVENT_DONE };
+	int r;
+
+	r = companion_get_result(t->tid, &event.result);
+	if (r < 0)
+		return r == -ESRCH ? 0 : r;
+	return report(n, t, &event);
+}
+
+static int on_group_stop(struct notify *n, struct notify_task *t, int signo)
+{
+	struct event event = { .kind = EVENT_STOPPED, .signo = signo };
+
+	if (t->where == WHERE_LISTEN)
+		return companion_listen(t->tid); /* known to be stopped */
+	return report(n, t, &event);
+}
+
+static int on_trap(struct notify *n, struct notify_task *t)
+{
+	struct event event = { .kind = EVENT_CONTINUED };
+
+	if (t->where == WHERE_LISTEN)
+		return report(n, t, &event);
+	if (t->expect == EXPECT_DONE)
+		return on_done(n, t);
+	t->expect = EXPECT_NOTHING; /* ours, or the kernel's note that somebody sent SIGCONT */
+	return companion_go(t->tid, 0);
+}
+
+int notify_stop(struct notify *n, pid_t tid, int status)
+{
+	struct notify_task *t;
+	int signo = WSTOPSIG(status);
+
+	t = tasks_by_tid(&n->tasks, tid);
+	if (!t)
+		return newborns_add(&n->newborns, tid);
+	switch (status >> 16) {
+	case 0:
+		return on_signal(n, t);
+	case PTRACE_EVENT_FORK:
+	case PTRACE_EVENT_VFORK:
+	case PTRACE_EVENT_CLONE:
+		return on_birth(n, t);
+	case PTRACE_EVENT_EXEC:
+		return on_exec(n, t);
+	case PTRACE_EVENT_STOP:
+		return signo == SIGTRAP ? on_trap(n, t) : on_group_stop(n, t, signo);
+	default:
+		return -EPROTO;
+	}
+}

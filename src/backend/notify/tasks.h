@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The table from task numbers to host thread ids and back, and the processes they belong to. Numbers are given in order of
+ * birth and never reused; host ids leave the table when the task is reaped, since the host may reuse them from then on.
+ */
+#ifndef HS_BACKEND_NOTIFY_TASKS_H
+#define HS_BACKEND_NOTIFY_TASKS_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* All keys here are numbers (of tasks, processes, threads). The library's own function does not compile cleanly with clang. */
+static inline unsigned tasks_hash(const void *key)
+{
+	return *(const unsigned *)key * 2654435769u;
+}
+
+#define HASH_FUNCTION(keyptr, keylen, hashv) ((hashv) = tasks_hash(keyptr))
+#define HASH_NONFATAL_OOM 1
+#define uthash_nonfatal_oom(element) ((element)->unlisted = true)
+#include <uthash.h>
+
+#include "engine/guest.h"
+
+enum task_where {
+	WHERE_RUNNING = 0,
+	WHERE_CALL,
+	WHERE_STOP,
+	WHERE_LISTEN,
+	WHERE_DEAD,
+};
+
+/* What the next PTRACE_EVENT_STOP of a task means. */
+enum stop_expectation {
+	EXPECT_NOTHING = 0,
+	EXPECT_DONE,     /* the hooked call has returned */
+	EXPECT_INTERNAL, /* was asked for to make a signal certain to be seen; nobody is told */
+};
+
+/* A signal that was queued in the name of somebody else: its true contents are put in place when it is delivered. */
+struct sent_signal {
+	struct sent_signal *next;
+	pid_t tid; /* 0: to the process */
+	siginfo_t info;
+};
+
+struct notify_process {
+	pid_t tgid;
+	int vpid;
+	unsigned n_tasks; /* not yet reaped */
+	struct sent_signal *sent;
+	bool unlisted;
+	UT_hash_handle hh;
+};
+
+struct notify_task {
+	int number;
+	pid_t tid;
+	struct notify_process *process; /* NULL when dead */
+	enum task_where where;
+	enum event_kind stop;    /* WHERE_STOP: what was reported */
+	enum stop_expectation expect;
+	uint64_t cookie;         /* WHERE_CALL */
+	siginfo_t siginfo;       /* EVENT_SIGNAL: as the kernel has it */
+	bool unlisted;
+	UT_hash_handle hh_number, hh_tid;
+};
+
+/* Where a dead process was, for settle_reaped(). */
+struct dead_process {
+	int vpid;
+	pid_t pid;
+	bool unlisted;
+	UT_hash_handle hh;
+};
+
+struct task_table {
+	struct notify_task *by_number, *by_tid;
+	struct notify_process *processes;
+	struct dead_process *dead;
+	int next_number;
+};
+
+/* Adds a task with the next number. NULL when out of memory. */
+struct notify_task *tasks_add(struct task_table *table, pid_t tid, pid_t tgid, int vpid);
+struct notify_task *tasks_by_number(struct task_table *table, int number);
+struct notify_task *tasks_by_tid(struct task_table *table, pid_t tid);
+struct notify_process *tasks_process(struct task_table *table, pid_t tgid);
+
+/* The task is reaped: its thread id is free, its number stays until tasks_remove(). */
+int tasks_bury(struct task_table *table, struct notify_task *task);
+void tasks_remove(struct task_table *table, int number);
+
+/* The task goes on under the thread id of its process's leader, which is buried already. */
+int tasks_become_leader(struct task_table *table, struct notify_task *task);
+
+/* Any living task of the process but `except`, lowest number first; NULL if there is none. */
+struct notify_task *tasks_sibling(struct task_table *table, const struct notify_task *except);
+
+/* The host id that a dead process had: 0 if unknown. Forgotten by this. */
+pid_t tasks_take_dead(struct task_table *table, int vpid);
+
+void tasks_deinit(struct task_table *table);
+
+/* Children whose first stop was seen before their parent's event. */
+struct newborns {
+	pid_t *tids;
+	size_t n, room;
+};
+
+int newborns_add(struct newborns *newborns, pid_t tid);
+/* True if it was there. */
+bool newborns_take(struct newborns *newborns, pid_t tid);
+void newborns_deinit(struct newborns *newborns);
+
+#endif
