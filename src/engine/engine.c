@@ -151,6 +151,7 @@ static int ready(struct engine *e, struct task *t, enum verdict_kind kind)
 static int on_call(struct engine *e, struct task *t, const struct event *event)
 {
 	struct call *c = &t->call;
+	int r;
 
 	*c = (struct call){ .nr = event->call.nr, .ip = event->call.ip, .first = true };
 	memcpy(c->args, event->call.args, sizeof(c->args));
@@ -164,6 +165,9 @@ static int on_call(struct engine *e, struct task *t, const struct event *event)
 	if (t->sleep.valid && (t->sleep.nr != c->nr || memcmp(t->sleep.args, c->args, sizeof(t->sleep.args))))
 		t->sleep.valid = false;
 	process_unmark_dying(e, t->process);
+	r = itimers_cpu(e, t->process);
+	if (r < 0)
+		return r;
 	if (c->row->flags & CALL_TOUCHES_IO)
 		e->io_dirty = true;
 	t->state = TASK_READY;
@@ -256,6 +260,7 @@ static int on_signal(struct engine *e, struct task *t, const struct event *event
 		t->sleep.valid = false;
 	r = ready(e, t, VERDICT_SIGNAL);
 	t->verdict.siginfo = event->siginfo;
+	itimers_delivered(t->process, &t->verdict.siginfo);
 	return r;
 }
 

@@ -194,6 +194,7 @@ void process_unmark_dying(struct engine *e, struct process *p)
 
 void process_forget(struct engine *e, struct process *p)
 {
+	itimers_deinit(e, &p->itimers);
 	LL_DELETE(e->processes, p);
 	if (e->first == p)
 		e->first = NULL;
@@ -278,6 +279,7 @@ static int process_died(struct engine *e, struct process *p, int wait_status)
 	int r;
 
 	process_unmark_dying(e, p);
+	itimers_deinit(e, &p->itimers);
 	p->zombie = true;
 	p->wait_status = wait_status;
 	p->leader = NULL;
@@ -377,6 +379,7 @@ int task_exec(struct engine *e, struct task *t)
 	t->sleep.valid = false;
 	t->process->leader = t;
 	t->process->execed = true;
+	itimers_exec(e, &t->process->itimers);
 	t->vtid = t->process->vpid;
 	e->io_dirty = true;
 	r = release_vfork_parents(e, t);
@@ -392,8 +395,10 @@ void task_free_all(struct engine *e)
 		futex_forget(e, t);
 		task_free(e, t);
 	}
-	LL_FOREACH_SAFE(e->processes, p, ptmp)
+	LL_FOREACH_SAFE(e->processes, p, ptmp) {
+		itimers_deinit(e, &p->itimers);
 		free(p);
+	}
 	e->tasks = NULL;
 	e->processes = NULL;
 }

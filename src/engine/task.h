@@ -11,6 +11,7 @@
 
 #include "base/rng.h"
 #include "engine/guest.h"
+#include "engine/itimers.h"
 #include "engine/policy.h"
 #include "engine/verdict.h"
 
@@ -95,6 +96,7 @@ struct process {
 	bool subreaper;     /* PR_SET_CHILD_SUBREAPER */
 	bool signals_dirty; /* a signal may have been queued: blocked tasks are to be asked */
 	struct task *leader;
+	struct itimers itimers;
 };
 
 struct task {
