@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,19 +26,21 @@
 #include "container/fsops.h"
 #include "container/internal.h"
 
-/* Beyond this many entries a directory is bound as a whole instead of being opened up. */
-enum { OPEN_UP_LIMIT = 2048 };
+enum {
+	OPEN_UP_LIMIT = 2048,	     /* beyond this many entries a directory is bound as a whole instead of being opened up */
+	COPY_LIMIT = 1 << 20,	     /* a file beside opened-up directories is copied up to this size, else bound */
+	COPY_TOTAL_LIMIT = 64 << 20, /* of all of them */
+};
 
 struct cow {
 	struct stage *stage;
 	const char *source;   /* host path of the tree's root */
 	char layers[PATH_MAX]; /* directory of upper/ and work/ */
 	char kept[PATH_MAX];  /* overlay_dir resolved, or "" */
+	off_t copied;         /* bytes of files that were copied instead of overlaid */
 };
 
 static int cow_node(struct cow *cow, const char *path, struct error *err);
-
-DEFINE_CLEANUP(dir, DIR, closedir)
 
 /* File systems that hold no files of their own: the kernel makes them up, and the container has its own or none. */
 static const char *const synthetic_types[] = {
@@ -125,6 +128,52 @@ static int make_layers(const struct cow *cow, const char *path, const struct sta
 	return r < 0 ? error_errno(err, -r, "cannot set the attributes of %s", upper) : 0;
 }
 
+/*
+ * In a user namespace the kernel cannot copy a directory up whose owner is not mapped (EOVERFLOW), so nothing could be created
+ * below one. Where the guest is likely to write, the directories are made in the upper layer beforehand: an upper directory
+ * shows the lower one's entries just as well.
+ */
+static int make_upper_ancestors(const struct cow *cow, const char *path, const char *upper, const char *goal)
+{
+	size_t start = strcmp(path, "/") == 0 ? 0 : strlen(path);
+	char from[PATH_MAX], to[PATH_MAX];
+	struct stat st;
+
+	for (const char *p = goal + start; *p; p += strcspn(p, "/")) {
+		p += strspn(p, "/");
+		if (!*p)
+			break;
+		size_t end = (size_t)(p - goal) + strcspn(p, "/");
+
+		if (end >= sizeof(from) || snprintf(to, sizeof(to), "%s%.*s", upper, (int)(end - start), goal + start) >= PATH_MAX)
+			return -ENAMETOOLONG;
+		memcpy(from, goal, end);
+		from[end] = '\0';
+		if (lstat(from, &st) < 0 || !S_ISDIR(st.st_mode) || must_open_up(cow, from))
+			return 0;
+		if (mkdir(to, 0700) == 0)
+			(void)copy_attributes(AT_FDCWD, to, &st);
+	}
+	return 0;
+}
+
+static void prepare_upper(const struct cow *cow, const char *path, const char *upper)
+{
+	const struct container_spec *spec = cow->stage->spec;
+	char cwd[PATH_MAX];
+
+	if (path_is_under("/var/tmp", path))
+		(void)make_upper_ancestors(cow, path, upper, "/var/tmp");
+	if (getcwd(cwd, sizeof(cwd)) && cwd[0] == '/' && path_is_under(cwd, path))
+		(void)make_upper_ancestors(cow, path, upper, cwd);
+	for (char **e = spec->envp; e && *e; e++) {
+		const char *value = strncmp(*e, "HOME=/", 6) == 0 ? *e + 5 : strncmp(*e, "TMPDIR=/", 8) == 0 ? *e + 7 : NULL;
+
+		if (value && path_is_under(value, path) && !strstr(value, "/.."))
+			(void)make_upper_ancestors(cow, path, upper, value);
+	}
+}
+
 /* In lowerdir a colon separates and a backslash escapes. */
 static void escape_lower(const char *path, char *buf, size_t size)
 {
@@ -172,8 +221,10 @@ static int create_overlay(struct cow *cow, const char *path, const struct stat *
 	if (r < 0)
 		return r;
 	escape_lower(path, lower, sizeof(lower));
-	if (cow->stage->userns)
+	if (cow->stage->userns) {
 		options[3].key = "userxattr";
+		prepare_upper(cow, path, upper);
+	}
 	return fs_create("overlay", "overlay", options, mount_attributes(cow, path), err);
 }
 
@@ -252,26 +303,92 @@ static int overlay_directory(struct cow *cow, const char *path, const struct sta
 	return r < 0 ? r : mounts_below(cow, path, err);
 }
 
+/* The directory in the new tree that path's namesake goes into. Returns the descriptor. */
+static int open_parent(struct cow *cow, const char *path, struct error *err)
+{
+	const char *inner = inner_path(cow, path);
+	_cleanup_free_ char *directory = strndup(inner, (size_t)(strrchr(inner, '/') - inner));
+
+	if (!directory)
+		return error_set(err, ENOMEM, "out of memory");
+	return root_make(cow->stage->root, directory, true, err);
+}
+
 static int copy_symlink(struct cow *cow, const char *path, const struct stat *st, struct error *err)
 {
+	const char *name = strrchr(path, '/') + 1;
 	_cleanup_close_ int parent = -1;
-	_cleanup_free_ char *directory = strdup(inner_path(cow, path));
 	char target[PATH_MAX];
-	char *slash;
 	ssize_t n;
 
 	n = readlink(path, target, sizeof(target) - 1);
-	if (n < 0 || !directory)
-		return error_errno(err, directory ? errno : ENOMEM, "cannot read the link %s", path);
+	if (n < 0)
+		return error_errno(err, errno, "cannot read the link %s", path);
 	target[n] = '\0';
-	slash = strrchr(directory, '/');
-	*slash = '\0';
-	parent = root_make(cow->stage->root, directory, true, err);
+	parent = open_parent(cow, path, err);
 	if (parent < 0)
 		return parent;
-	if (symlinkat(target, parent, slash + 1) < 0 && errno != EEXIST)
+	if (symlinkat(target, parent, name) < 0 && errno != EEXIST)
 		return error_errno(err, errno, "cannot create the link %s", path);
-	(void)copy_attributes(parent, slash + 1, st);
+	(void)copy_attributes(parent, name, st);
+	return 0;
+}
+
+static int copy_bytes(int from, int to, off_t size)
+{
+	ssize_t n;
+
+	while (size > 0) {
+		n = sendfile(to, from, NULL, (size_t)size);
+		if (n <= 0)
+			return n < 0 ? -errno : 0;
+		size -= n;
+	}
+	return 0;
+}
+
+/* A single file cannot be overlaid. A small one is copied, so that it can be written, replaced and removed. */
+static int copy_file(struct cow *cow, const char *path, const struct stat *st, struct error *err)
+{
+	const char *name = strrchr(path, '/') + 1;
+	_cleanup_close_ int parent = -1, from = -1, to = -1;
+	int r;
+
+	from = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (from < 0)
+		return error_errno(err, errno, "cannot read %s", path);
+	parent = open_parent(cow, path, err);
+	if (parent < 0)
+		return parent;
+	to = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (to < 0)
+		return error_errno(err, errno, "cannot create the copy of %s", path);
+	r = copy_bytes(from, to, st->st_size);
+	if (r == 0)
+		r = copy_attributes(parent, name, st);
+	if (r < 0) {
+		(void)unlinkat(parent, name, 0);
+		return error_errno(err, -r, "cannot copy %s", path);
+	}
+	cow->copied += st->st_size;
+	return 0;
+}
+
+static bool may_copy(const struct cow *cow, const char *path, const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && st->st_size <= COPY_LIMIT && cow->copied + st->st_size <= COPY_TOTAL_LIMIT &&
+	       !mount_table_find(&cow->stage->mounts, path);
+}
+
+/* What is not a directory: copied, else shown read-only, else left out. */
+static int show_file(struct cow *cow, const char *path, const struct stat *st)
+{
+	struct error reason = { 0 };
+
+	if (may_copy(cow, path, st) && copy_file(cow, path, st, &reason) == 0)
+		return 0;
+	if (bind_readonly(cow, path, false, &reason) < 0)
+		log_debug("%s is left out: %s", path, reason.text);
 	return 0;
 }
 
@@ -291,47 +408,55 @@ static int make_plain_directory(struct cow *cow, const char *path, const struct 
 	return r < 0 ? error_errno(err, errno, "cannot set the mode of %s", path) : 0;
 }
 
-static int open_up_entries(struct cow *cow, const char *path, DIR *dir, struct error *err)
+static int is_entry(const struct dirent *entry)
+{
+	return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+}
+
+/* In the order of names, so that the order of mounts is not the order in which files were made. */
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int open_up_entry(struct cow *cow, const char *path, const char *name, struct error *err)
 {
 	char child[PATH_MAX];
-	struct dirent *entry;
-	int r = 0;
+	int n;
 
-	while (r == 0 && (entry = readdir(dir))) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		if (snprintf(child, sizeof(child), "%s/%s", strcmp(path, "/") == 0 ? "" : path, entry->d_name) >=
-		    (int)sizeof(child))
-			return error_set(err, ENAMETOOLONG, "%s/%s", path, entry->d_name);
-		r = cow_node(cow, child, err);
+	n = snprintf(child, sizeof(child), "%s/%s", strcmp(path, "/") == 0 ? "" : path, name);
+	if (n < 0 || (size_t)n >= sizeof(child))
+		return error_set(err, ENAMETOOLONG, "%s/%s", path, name);
+	return cow_node(cow, child, err);
+}
+
+/* Frees the entries, and uses them as long as r is 0. */
+static int open_up_entries(struct cow *cow, const char *path, struct dirent **entries, int n, int r, struct error *err)
+{
+	for (int i = 0; i < n; i++) {
+		if (r == 0)
+			r = open_up_entry(cow, path, entries[i]->d_name, err);
+		free(entries[i]);
 	}
 	return r;
 }
 
-static size_t count_entries(DIR *dir)
-{
-	size_t n = 0;
-
-	while (readdir(dir))
-		n++;
-	rewinddir(dir);
-	return n;
-}
-
 static int open_up(struct cow *cow, const char *path, const struct stat *st, struct error *err)
 {
-	_cleanup_(cleanup_dir) DIR *dir = opendir(path);
 	const struct timespec times[2] = { st->st_atim, st->st_mtim };
+	_cleanup_free_ struct dirent **entries = NULL;
 	_cleanup_close_ int fd = -1;
-	int r;
+	int n, r;
 
-	if (!dir || count_entries(dir) > OPEN_UP_LIMIT) {
-		log_debug("%s is shown read-only: %s", path, dir ? "too many entries" : strerrordesc_np(errno));
+	n = scandir(path, &entries, is_entry, by_name);
+	if (n < 0 || n > OPEN_UP_LIMIT) {
+		log_debug("%s is shown read-only: %s", path, n < 0 ? strerrordesc_np(errno) : "too many entries");
+		for (int i = 0; i < n; i++)
+			free(entries[i]);
 		return bind_readonly(cow, path, true, err);
 	}
 	r = make_plain_directory(cow, path, st, err);
-	if (r == 0)
-		r = open_up_entries(cow, path, dir, err);
+	r = open_up_entries(cow, path, entries, n, r, err);
 	if (r < 0)
 		return r;
 	fd = root_open(cow->stage->root, inner_path(cow, path)[1] ? inner_path(cow, path) : ".", O_DIRECTORY);
@@ -348,9 +473,7 @@ static bool is_out_of_reach(int code)
 
 static int cow_node(struct cow *cow, const char *path, struct error *err)
 {
-	struct error reason = { 0 };
 	struct stat st;
-	int r;
 
 	if (lstat(path, &st) < 0)
 		return is_out_of_reach(errno) ? 0 : error_errno(err, errno, "cannot look at %s", path);
@@ -360,10 +483,7 @@ static int cow_node(struct cow *cow, const char *path, struct error *err)
 		return copy_symlink(cow, path, &st, err);
 	if (S_ISDIR(st.st_mode))
 		return must_open_up(cow, path) ? open_up(cow, path, &st, err) : overlay_directory(cow, path, &st, err);
-	r = bind_readonly(cow, path, false, &reason);
-	if (r < 0)
-		log_debug("%s is left out: %s", path, reason.text);
-	return 0;
+	return show_file(cow, path, &st);
 }
 
 /* The root of an opened-up tree is the stage's own directory, which has to be a mount to become the root. */

@@ -78,7 +78,8 @@ int program_lookup(const char *name, char **envp, char **ret, int *ret_status, s
 		code = check_program(candidate);
 		if (code == 0)
 			return give(candidate, ret, ret_status, err);
-		if (!is_not_found(code) && !denied)
+		/* a directory that may not be searched is no find */
+		if (!denied && access(candidate, F_OK) == 0)
 			denied = code;
 	}
 	if (denied)

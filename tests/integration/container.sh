@@ -1,0 +1,195 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# The container alone, without supervisor and filter: what a guest sees, what is kept, what is left behind. Each case runs as
+# an ordinary user; as root too if the test is run by root.
+set -u
+probe=$top_builddir/tests/integration/container_probe
+work=$(mktemp -d "${TMPDIR:-/tmp}/hermit-container.XXXXXX") || exit 99
+trap 'cd /; rm -rf "$work"' EXIT
+chmod 755 "$work"
+cp "$probe" "$work/probe" && chmod 755 "$work/probe" || exit 99
+passed=0 failed=0
+
+check() { # WHAT EXPECTED ACTUAL
+	if [ "$2" = "$3" ]; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		printf 'FAIL [%s] %s\n  expected: %s\n  got:      %s\n' "$mode" "$1" "$2" "$3"
+	fi
+}
+
+# Runs a command as the user of the current mode.
+as() { $become "$@"; }
+c() { as "$work/probe" "$@"; }
+
+# A fresh directory of the current user, and the current directory.
+fresh() {
+	cd "$work" && rm -rf "$work/here" && mkdir "$work/here" || exit 99
+	if [ -n "$become" ]; then chown 65534:65534 "$work/here"; fi
+	cd "$work/here" || exit 99
+}
+
+wait_end() { # PID: until the process is gone, or at least dead (nobody may be there to reap it)
+	timeout 20 sh -c 'while [ -d "/proc/$0" ] && ! grep -qs "^State:.Z" "/proc/$0/status"; do :; done' "$1" && echo gone
+}
+
+view() {
+	fresh
+	check 'fixed process numbers' '2 1' "$(c sh -c 'echo $$ $PPID')"
+	check 'process 1 shows no command line of ours' 'init' "$(c cat /proc/1/cmdline)"
+	check 'process 1 shows no environment of ours' '' "$(SECRET=1 c sh -c 'tr -d "\0" < /proc/1/environ')"
+	check 'only our processes' '1 2' "$(c sh -c 'cd /proc; for i in [0-9]*; do echo $i; done | sort -n | head -2 | xargs')"
+	check 'guest as process 1' '1 0' "$(c --pid1 sh -c 'echo $$ $PPID')"
+	check 'host name' 'hermetic-container.local' "$(c uname -n)"
+	check 'loopback is the only device, and up' 'lo up' "$(c sh -c 'cd /sys/class/net; l=$(echo *);
+		[ $(($(cat lo/flags) & 1)) = 1 ] && echo $l up')"
+	check 'IPv6 loopback, not tentative' '00000000000000000000000000000001 01 80 10 80 lo' \
+		"$(c sh -c 'cat /proc/net/if_inet6' | tr -s ' ')"
+	check '/dev' 'fd full mqueue null ptmx pts random shm stderr stdin stdout tty urandom zero' "$(c ls /dev | xargs)"
+	check '/dev/null works' 'ok' "$(c sh -c 'echo x > /dev/null && echo ok')"
+	check '/dev/shm is private' '0' "$(c sh -c 'ls -A /dev/shm | wc -l')"
+	check '/sys is read-only' 'refused' "$(c sh -c 'echo x 2>/dev/null > /sys/hermit || echo refused')"
+	check 'no mount of the host in sight' '' "$(c cat /proc/self/mountinfo | awk '$5 ~ /^\/sys\/./')"
+	check 'address space is not randomised' '1' "$(for _ in 1 2 3; do c grep -c . /proc/self/maps; done | sort -u | wc -l)"
+	check 'umask' '0022' "$(umask 077; c sh -c umask)"
+	check 'descriptors (3 reads the directory)' '0 1 2 3' "$(c sh -c 'cd /proc/$$/fd; echo *' 5</dev/null 9</dev/null)"
+	check 'descriptor limits' '1024 4096' "$(c sh -c 'echo $(ulimit -Sn) $(ulimit -Hn)')"
+	check 'signal mask and dispositions' '0000000000000000 0000000000000000' \
+		"$(trap '' INT USR1; c sh -c 'awk "/^Sig(Blk|Ign)/ { print \$2 }" /proc/self/status | xargs')"
+	check 'no controlling terminal' 'none' "$(c sh -c '(: < /dev/tty) 2>/dev/null || echo none')"
+	check 'private /tmp' '0' "$(c --private-tmp --cwd=/ --cow-cwd sh -c 'ls -A /tmp | wc -l')"
+	check 'nice' '0' "$(c nice)"
+}
+
+layers() {
+	fresh
+	check 'the directory is written for real' 'seen' "$(c sh -c 'echo seen > f'; cat f)"
+	check '/etc shows what is written' 'seen' "$(c sh -c 'echo seen > /etc/hermit-test && cat /etc/hermit-test')"
+	check '/etc keeps nothing' 'absent' "$([ -e /etc/hermit-test ] || echo absent)"
+	check '/ keeps nothing' 'absent' "$(c sh -c 'echo x > /hermit-test'; [ -e /hermit-test ] || echo absent)"
+	rm -rf "$work/sibling" && mkdir "$work/sibling" && chmod 777 "$work/sibling"
+	if [ -n "$become" ]; then chown 65534:65534 "$work/sibling"; fi
+	check 'a sibling of the directory keeps nothing' 'x absent' \
+		"$(c sh -c 'echo x > ../sibling/f; cat ../sibling/f') $([ -e "$work/sibling/f" ] || echo absent)"
+	check 'a sibling named writable keeps' 'x' "$(c --writable="$work/sibling" sh -c 'echo x > ../sibling/f'; cat "$work/sibling/f")"
+	check '/var/tmp and /tmp can be written' 'x y' "$(c sh -c 'f=$(mktemp -p /var/tmp) && echo x > $f && cat $f;
+		f=$(mktemp -p /tmp) && echo y > $f && cat $f' | xargs)"
+	as sh -c 'echo outside > f'
+	check 'copy-on-write directory' 'inside outside' "$( (c --cow-cwd sh -c 'echo inside > f; cat f'; cat f) | xargs)"
+	check 'a file removed in the view stays' 'gone outside' \
+		"$(echo "$(c --cow-cwd sh -c 'rm f; [ -e f ] || echo gone')" "$(cat f)")"
+	check 'a missing writable path is named' 'container_probe: writable path /no/such: No such file or directory' \
+		"$(c --writable=/no/such true 2>&1)"
+	as mkdir -p "$work/here/kept"
+	c --cow-cwd --overlay="$work/here/kept" sh -c 'echo layer > /etc/hermit-test'
+	check 'a kept layer is seen by the next run' 'layer' "$(c --cow-cwd --overlay="$work/here/kept" cat /etc/hermit-test)"
+	check 'a kept layer leaves the host alone' 'absent' "$([ -e /etc/hermit-test ] || echo absent)"
+	check 'direct view' 'direct' "$(c --direct sh -c 'echo direct > g'; cat g)"
+}
+
+directories() {
+	fresh
+	check 'working directory' "$work/here" "$(c pwd)"
+	check 'working directory /' '/' "$(cd / && c sh -c 'pwd; echo x > /hermit-cwd'; [ -e /hermit-cwd ] && echo kept)"
+	check 'deleted working directory' '/' "$(as mkdir gone && cd gone && rmdir ../gone && c pwd)"
+	check 'directory below /proc' '/' "$(cd /proc/$$/task && c pwd)"
+	check 'directory in /dev/shm' 'x' "$(d=$(as mktemp -d /dev/shm/hermit.XXXXXX) && cd "$d" && c sh -c 'echo x > f'; cat f; rm -r "$d")"
+	check 'given directory' '/usr/lib' "$(c --cwd=/usr/lib pwd)"
+	check 'given directory that is missing' '125' "$(c --cwd=/no/such true 2>/dev/null; echo $?)"
+	as mkdir ro && as chmod 555 ro
+	check 'read-only directory' "$work/here/ro" "$(cd ro && c pwd)"
+	as mkdir 'a:b,c\d'
+	check 'directory with special characters' 'x' "$(cd 'a:b,c\d' && c sh -c 'echo x > f' && cat f)"
+	check 'copy-on-write in one' 'y' "$(cd 'a:b,c\d' && c --cow-cwd sh -c 'echo y > f; cat f')"
+	[ "$(id -u)" = 0 ] || return
+	cat > "$work/mounted.sh" <<-'END'
+		mount -t tmpfs -o mode=777 none "$1/home" && mkdir -m 777 "$1/home/sub" && mount -t tmpfs -o mode=777 none "$1/home/sub" || exit 99
+		echo host > "$1/home/f"; echo host > "$1/home/sub/f"; chown -R "$2:$2" "$1/home"
+		mkdir "$1/ro-mount" && mount --bind -o ro "$1/here" "$1/ro-mount" || exit 99
+		shift 2
+		"$@"
+	END
+	mkdir -p "$work/home"
+	uid=0
+	[ -n "$become" ] && uid=65534
+	mounted() { unshare -m sh "$work/mounted.sh" "$work" $uid "$@"; rmdir "$work/ro-mount"; }
+	check 'separate mounts are in the view, and keep nothing' 'host host guest guest host host' "$(mounted sh -c "
+		$become $work/probe sh -c 'cd $work/home; cat f sub/f; echo guest > f; echo guest > sub/f; cat f sub/f'
+		cat $work/home/f $work/home/sub/f" | xargs)"
+	check 'working in a separate mount' 'guest' "$(mounted sh -c "
+		cd $work/home/sub; $become $work/probe sh -c 'echo guest > f'; cat f")"
+	check 'working in a read-only mount' 'refused' "$(mounted sh -c "
+		cd $work/ro-mount; $become $work/probe sh -c '(echo x > g) 2>/dev/null || echo refused'")"
+}
+
+programs() {
+	fresh
+	as sh -c 'echo "exit 7" > plain; mkdir dir; printf "#!/bin/sh\nexit 9\n" > script; chmod +x script'
+	check 'exit status' '3' "$(c sh -c 'exit 3'; echo $?)"
+	check 'death by signal' '137' "$(c sh -c 'kill -9 $$'; echo $?)"
+	check 'a script' '9' "$(c ./script; echo $?)"
+	check 'not found in PATH' 'container_probe: no-such-program: executable file not found in $PATH 127' \
+		"$(echo $(c no-such-program 2>&1; echo $?))"
+	check 'missing file' '127' "$(c ./missing 2>/dev/null; echo $?)"
+	check 'not executable' '126' "$(c ./plain 2>/dev/null; echo $?)"
+	check 'a directory' '126' "$(c ./dir 2>/dev/null; echo $?)"
+	check 'PATH of the guest' '9' "$(PATH=$PWD:$PATH c script; echo $?)"
+	check 'empty PATH element is the current directory' '9' "$(PATH=:/bin c script; echo $?)"
+	check 'terminal of its own' 'tty /dev/pts/0' "$(c --terminal sh -c 'test -t 0 && : < /dev/tty && echo tty $(tty)' | tr -d '\r')"
+	check 'orphans go to process 1' '1' "$(c sh -c '(sh -c "while [ \$(awk \"/PPid/ {print \\\$2}\" /proc/\$\$/status) != 1 ]; do :; done; echo 1" &) ; read x < /dev/null; while pgrep -P 1 sh | grep -qv "^2$"; do :; done')"
+}
+
+leftovers() {
+	fresh
+	mkfifo "$work/fifo" && chmod 666 "$work/fifo"
+	for option in '' --pid1; do
+		$become "$work/probe" --hold $option true > "$work/fifo" &
+		holder=$!
+		read -r word guest init < "$work/fifo"
+		check "held $option" 'held' "$word"
+		check 'the guest exists' 'yes' "$([ -d "/proc/$guest" ] && echo yes)"
+		kill -9 "$holder"
+		wait "$holder" 2>/dev/null
+		check "process 1 after kill -9 $option" 'gone' "$(wait_end "$init")"
+		check "guest after kill -9 $option" 'gone' "$(wait_end "$guest")"
+	done
+	rm "$work/fifo"
+	check 'no mounts' '' "$(grep -e "$work" -e /sys/upper /proc/self/mountinfo)"
+	check 'no files' '' "$(ls -A "$work/here"; ls -d /sys/root /sys/upper 2>/dev/null)"
+	check 'background processes die with the guest' 'gone' "$(c sh -c 'sleep 1000 & echo $!' > /dev/null
+		pgrep -f '^sleep 1000$' > /dev/null && echo alive || echo gone)"
+}
+
+# As an ordinary user inside a user namespace where limits can be set without touching the host's.
+refusals() {
+	[ -n "$become" ] || return 0
+	mkfifo "$work/ready" "$work/mapped"
+	# the second sh is executed as user 0 of the namespace and so has its capabilities
+	unshare --user sh -c 'echo ready > "$1/ready" && read -r mapped < "$1/mapped" && exec sh -c "
+		echo 0 > /proc/sys/user/max_user_namespaces
+		exec setpriv --reuid=65534 --regid=65534 --clear-groups $1/probe true"' sh "$work" > "$work/message" 2>&1 &
+	nested=$!
+	read -r word < "$work/ready"
+	echo 0 0 65535 > "/proc/$nested/uid_map" && echo 0 0 65535 > "/proc/$nested/gid_map"
+	echo "$word" > "$work/mapped"
+	wait "$nested"
+	check 'status of a refusal' 125 $?
+	check 'a limit on user namespaces is named' 'user.max_user_namespaces is 0' \
+		"$(grep -o 'user.max_user_namespaces is 0' "$work/message" || cat "$work/message")"
+}
+
+modes=user
+[ "$(id -u)" = 0 ] && modes='root user'
+for mode in $modes; do
+	become=''
+	[ "$mode" = user ] && [ "$(id -u)" = 0 ] && become='setpriv --reuid=65534 --regid=65534 --clear-groups'
+	view
+	layers
+	directories
+	programs
+	leftovers
+	refusals
+done
+echo "container: $passed passed, $failed failed (modes: $modes)"
+[ "$failed" = 0 ]
