@@ -56,22 +56,25 @@ static int to_capability_set(struct jread_reader *r, const struct jread_value *v
 	return 0;
 }
 
-/* The list of one set, as far as this program does not know the names. */
-static void collect_unknown(const struct jread_value *set, struct oci_strings *unknown)
+/* The list of one set, as far as this program does not know the names. Copies: the tree of the document does not stay. */
+static int collect_unknown(struct jread_reader *r, const struct jread_value *set, struct oci_strings *unknown)
 {
 	const struct jread_value *v;
 	size_t i;
 
-	if (set->type != JREAD_ARRAY)
-		return;
 	for (v = set->first; v; v = v->next) {
 		if (oci_capability_number(v->text) >= 0)
 			continue;
 		for (i = 0; i < unknown->count && strcmp(unknown->items[i], v->text) != 0; i++)
 			;
-		if (i == unknown->count)
-			unknown->items[unknown->count++] = (char *)v->text;
+		if (i < unknown->count)
+			continue;
+		unknown->items[i] = oci_arena_strdup(r->arena, v->text);
+		if (!unknown->items[i])
+			return jread_no_memory(r);
+		unknown->count++;
 	}
+	return 0;
 }
 
 #define CAPS(member, name) FIELD(struct oci_capabilities, member, name, to_capability_set)
@@ -86,6 +89,7 @@ static int finish_capabilities(struct jread_reader *r, const struct jread_value 
 	const struct jread_field *field;
 	const struct jread_value *set;
 	size_t total = 0;
+	int res;
 
 	caps->set = true;
 	for (field = capability_fields; field->key; field++) {
@@ -99,8 +103,9 @@ static int finish_capabilities(struct jread_reader *r, const struct jread_value 
 		return jread_no_memory(r);
 	for (field = capability_fields; field->key; field++) {
 		set = jread_object_get(value, field->key);
-		if (set)
-			collect_unknown(set, &caps->unknown);
+		res = set ? collect_unknown(r, set, &caps->unknown) : 0;
+		if (res < 0)
+			return res;
 	}
 	return 0;
 }

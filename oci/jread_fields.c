@@ -44,7 +44,8 @@ static void append(char *buf, size_t size, const char *format, ...)
 }
 
 /* sub is a path below value, "" for value itself. */
-static int fail_below(struct jread_reader *r, const struct jread_value *value, const char *sub, const char *format,
+__attribute__((format(printf, 4, 0))) static int
+fail_below(struct jread_reader *r, const struct jread_value *value, const char *sub, const char *format,
 		      va_list ap)
 {
 	char path[512] = "", text[512];
