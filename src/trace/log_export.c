@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The walk over a log that finds states, events and arrows: see log_export.h. */
+#include "trace/log_export.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "trace/log_print.h"
+
+enum { LABEL_SIZE = 48, WHY_SIZE = 32 };
+
+/* What is known of a living thread: the state it is in since when, and its last event, which lasts until its next one. */
+struct thread {
+	struct log_track track;
+	enum log_state state;
+	uint64_t since_ns;
+	char label[LABEL_SIZE];    /* of the state: the call it is blocked in */
+	char blocked[LABEL_SIZE];  /* the call that will not return at once, "" if there is none */
+	bool has_event;
+	struct log_record event;
+	bool has_arrow;            /* somebody made it runnable; the arrow is drawn when it runs */
+	struct log_track arrow_from;
+	uint64_t arrow_ns;
+	char arrow_why[WHY_SIZE];
+};
+
+struct walk {
+	const struct log_export_options *options;
+	const struct log_sink *sink;
+	struct thread **threads; /* living ones, in order of appearance */
+	size_t n_threads, room;
+	int64_t running;
+	bool any_running;
+	uint64_t now_ns, events;
+	bool cut;
+};
+
+static void set_text(char *to, size_t size, const char *from)
+{
+	(void)snprintf(to, size, "%s", from ?: "");
+}
+
+static struct thread *thread_free(struct thread *t)
+{
+	log_record_deinit(&t->event);
+	free(t);
+	return NULL;
+}
+
+static struct thread *find_thread(const struct walk *w, int64_t id)
+{
+	for (size_t i = 0; i < w->n_threads; i++)
+		if (w->threads[i]->track.thread == id)
+			return w->threads[i];
+	return NULL;
+}
+
+static int add_thread(struct walk *w, int64_t id, int64_t process, struct thread **ret)
+{
+	struct thread **grown;
+	struct thread *t;
+
+	if (w->n_threads == w->room) {
+		grown = realloc(w->threads, (w->room + 16) * sizeof(struct thread *));
+		if (!grown)
+			return -ENOMEM;
+		w->threads = grown;
+		w->room += 16;
+	}
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	t->track = (struct log_track){ .thread = id, .process = process };
+	t->state = LOG_STATE_READY;
+	t->since_ns = w->now_ns;
+	w->threads[w->n_threads++] = t;
+	w->sink->thread(w->sink->arg, &t->track);
+	if (ret)
+		*ret = t;
+	return 0;
+}
+
+static void remove_thread(struct walk *w, struct thread *t)
+{
+	size_t i = 0;
+
+	while (w->threads[i] != t)
+		i++;
+	memmove(w->threads + i, w->threads + i + 1, (w->n_threads - i - 1) * sizeof(struct thread *));
+	w->n_threads--;
+	(void)thread_free(t);
+}
+
+static void end_state(struct walk *w, struct thread *t)
+{
+	if (w->now_ns > t->since_ns)
+		w->sink->slice(w->sink->arg, &t->track, t->state, t->since_ns, w->now_ns, t->label);
+	t->since_ns = w->now_ns;
+}
+
+static void set_state(struct walk *w, struct thread *t, enum log_state state, const char *label)
+{
+	if (t->state == state && !strcmp(t->label, label))
+		return;
+	end_state(w, t);
+	t->state = state;
+	set_text(t->label, sizeof(t->label), label);
+}
+
+static int end_event(struct walk *w, struct thread *t)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	FILE *f;
+
+	if (!t->has_event)
+		return 0;
+	t->has_event = false;
+	f = open_memstream(&text, &size);
+	if (!f)
+		return -ENOMEM;
+	log_print_event(f, &t->event, false);
+	if (fclose(f) != 0)
+		return -ENOMEM;
+	w->sink->event(w->sink->arg, &t->track, &t->event, w->now_ns, text);
+	return 0;
+}
+
+static void draw_arrow(struct walk *w, struct thread *t)
+{
+	if (t->has_arrow)
+		w->sink->arrow(w->sink->arg, t->arrow_why, &t->arrow_from, t->arrow_ns, &t->track, w->now_ns);
+	t->has_arrow = false;
+}
+
+/* Remembered until the woken thread runs; the first cause counts. */
+static void note_arrow(struct walk *w, struct thread *woken, const struct log_track *from, const char *why)
+{
+	if (woken->has_arrow)
+		return;
+	woken->has_arrow = true;
+	woken->arrow_from = *from;
+	woken->arrow_ns = w->now_ns;
+	set_text(woken->arrow_why, sizeof(woken->arrow_why), why);
+}
+
+/* The thread has the processor from now on; whoever had it waits. */
+static int switch_to(struct walk *w, struct thread *t)
+{
+	struct thread *old = w->any_running ? find_thread(w, w->running) : NULL;
+	int r = 0;
+
+	if (old && old != t) {
+		r = end_event(w, old);
+		if (old->state == LOG_STATE_RUNNING)
+			set_state(w, old, old->blocked[0] ? LOG_STATE_BLOCKED : LOG_STATE_READY, old->blocked);
+	}
+	w->any_running = true;
+	w->running = t->track.thread;
+	set_state(w, t, LOG_STATE_RUNNING, "");
+	draw_arrow(w, t);
+	return r;
+}
+
+static int on_birth(struct walk *w, const struct thread *parent, const struct log_record *rec)
+{
+	struct thread *child;
+	int64_t id, process;
+	int r;
+
+	if (!log_record_number(rec, "child", &id) || find_thread(w, id))
+		return 0;
+	if (!log_record_number(rec, "process", &process))
+		process = id;
+	r = add_thread(w, id, process, &child);
+	if (r < 0)
+		return r;
+	note_arrow(w, child, &parent->track, "birth");
+	return 0;
+}
+
+static void on_wake(struct walk *w, const struct thread *waker, const struct log_record *rec)
+{
+	struct thread *woken;
+	int64_t id;
+
+	if (!log_record_number(rec, "woken", &id))
+		return;
+	woken = find_thread(w, id);
+	if (!woken)
+		return;
+	note_arrow(w, woken, &waker->track, log_record_text(rec, "why") ?: "wake");
+	if (woken->state == LOG_STATE_BLOCKED)
+		set_state(w, woken, LOG_STATE_READY, "");
+}
+
+/* The record as the thread's event of the moment. */
+static int keep_event(struct walk *w, struct thread *t, const struct log_line *line, struct log_record *rec)
+{
+	int r;
+
+	r = end_event(w, t);
+	if (r < 0 || !log_filter_matches(&w->options->filter, rec))
+		return r;
+	r = log_record_parse(&t->event, line->text, line->len, NULL);
+	if (r < 0)
+		return r;
+	t->has_event = true;
+	w->events++;
+	w->cut = w->options->max_events && w->events >= w->options->max_events;
+	return 0;
+}
+
+static int on_exit_record(struct walk *w, struct thread *t)
+{
+	int r;
+
+	r = end_event(w, t);
+	end_state(w, t);
+	if (w->any_running && w->running == t->track.thread)
+		w->any_running = false;
+	remove_thread(w, t);
+	return r;
+}
+
+/* What the kind of a record says about states. */
+static int follow_states(struct walk *w, struct thread *t, const struct log_record *rec)
+{
+	const char *outcome = log_record_text(rec, "outcome");
+
+	if (rec->kind == LOG_CALL || rec->kind == LOG_RETURN)
+		set_text(t->blocked, sizeof(t->blocked), outcome && !strcmp(outcome, "blocked") ? rec->call : "");
+	if (rec->kind == LOG_BIRTH)
+		return on_birth(w, t, rec);
+	if (rec->kind == LOG_WAKE)
+		on_wake(w, t, rec);
+	if (rec->kind == LOG_STOP)
+		set_state(w, t, LOG_STATE_STOPPED, "");
+	if (rec->kind == LOG_CONT && t->state == LOG_STATE_STOPPED)
+		set_state(w, t, LOG_STATE_READY, "");
+	return rec->kind == LOG_EXIT ? on_exit_record(w, t) : 0;
+}
+
+/* Kinds that the running thread makes by itself. */
+static bool is_own_doing(enum log_kind kind)
+{
+	return kind == LOG_CALL || kind == LOG_RETURN || kind == LOG_CHOICE || kind == LOG_TRAP || kind == LOG_EXEC;
+}
+
+/* The end of the run, of the host's doing: belongs to no thread. */
+static bool is_of_the_run(enum log_kind kind)
+{
+	return kind == LOG_FINISH || kind == LOG_HEADER || kind == LOG_CHECK;
+}
+
+static int on_record(struct walk *w, const struct log_line *line, struct log_record *rec)
+{
+	struct thread *t;
+	int r;
+
+	if (rec->time_ns > w->now_ns)
+		w->now_ns = rec->time_ns;
+	if (is_of_the_run(rec->kind))
+		return 0;
+	t = find_thread(w, rec->thread);
+	if (!t) {
+		r = add_thread(w, rec->thread, rec->thread, &t);
+		if (r < 0)
+			return r;
+	}
+	if (is_own_doing(rec->kind)) {
+		r = switch_to(w, t);
+		if (r < 0)
+			return r;
+	}
+	if (rec->kind != LOG_CHOICE && rec->kind != LOG_WAKE) {
+		r = keep_event(w, t, line, rec);
+		if (r < 0)
+			return r;
+	}
+	return follow_states(w, t, rec);
+}
+
+static void walk_deinit(struct walk *w)
+{
+	for (size_t i = 0; i < w->n_threads; i++)
+		(void)thread_free(w->threads[i]);
+	free(w->threads);
+}
+
+static int finish(struct walk *w)
+{
+	int r = 0, ret = 0;
+
+	for (size_t i = 0; i < w->n_threads; i++) {
+		r = end_event(w, w->threads[i]);
+		end_state(w, w->threads[i]);
+		if (r < 0)
+			ret = r;
+	}
+	w->sink->end(w->sink->arg, w->cut);
+	return ret;
+}
+
+int log_export(struct log_reader *r, const struct log_export_options *options, const struct log_sink *sink, bool *ret_cut,
+	       struct error *err)
+{
+	_cleanup_(walk_deinit) struct walk w = { .options = options, .sink = sink };
+	_cleanup_(log_record_deinit) struct log_record rec = { 0 };
+	struct log_line line;
+	int ret;
+
+	while (!w.cut) {
+		ret = log_reader_next(r, &line, err);
+		if (ret == LOG_READ_SHORT)
+			return log_reader_short(r, err);
+		if (ret <= 0)
+			break;
+		ret = log_reader_parse(r, &line, &rec, err);
+		if (ret < 0)
+			return ret;
+		if (rec.kind == LOG_HEADER)
+			sink->begin(sink->arg, &rec);
+		ret = on_record(&w, &line, &rec);
+		if (ret < 0)
+			return error_errno(err, -ret, "%s", log_reader_name(r));
+	}
+	if (!w.cut && ret < 0)
+		return ret;
+	if (finish(&w) < 0)
+		return error_errno(err, ENOMEM, "%s", log_reader_name(r));
+	*ret_cut = w.cut;
+	return 0;
+}
+
+const char *log_state_name(enum log_state state)
+{
+	static const char *const names[] = {
+		[LOG_STATE_RUNNING] = "running",
+		[LOG_STATE_READY] = "ready",
+		[LOG_STATE_BLOCKED] = "blocked",
+		[LOG_STATE_STOPPED] = "stopped",
+	};
+
+	return names[state];
+}
