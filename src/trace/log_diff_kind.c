@@ -110,10 +110,10 @@ static bool same_place(const struct log_record *a, const struct log_record *b)
 	return a->call && b->call ? !strcmp(a->call, b->call) : a->call == b->call;
 }
 
-/* Choices and wake-ups follow from the order of the others. */
+/* Choices follow from the order of the others. */
 static bool follows(const struct log_record *rec)
 {
-	return rec->kind == LOG_CHOICE || rec->kind == LOG_WAKE;
+	return rec->kind == LOG_CHOICE;
 }
 
 static const struct log_record *window_record(const struct diff *d, int which, size_t i)
@@ -231,10 +231,15 @@ static const char *event_name(const struct log_record *rec)
 
 #define SAY(result, ...) ((void)snprintf((result)->sentence, sizeof((result)->sentence), __VA_ARGS__))
 
+static bool has_ended(const struct log_diff_side *side)
+{
+	return !side->present || side->rec.kind == LOG_FINISH;
+}
+
 static void say_end(struct diff *d)
 {
 	struct log_diff_result *result = d->result;
-	int longer = result->side[1].present;
+	int longer = !has_ended(&result->side[1]);
 
 	result->kind = LOG_DIFF_COUNT;
 	SAY(result, "log %s has no more events, log %s goes on with %s of thread %lld", d->options->labels[!longer],
@@ -329,7 +334,7 @@ void diff_judge(struct diff *d)
 	struct log_diff_result *result = d->result;
 	unsigned bits;
 
-	if (!result->side[0].present || !result->side[1].present) {
+	if (has_ended(&result->side[0]) != has_ended(&result->side[1])) {
 		say_end(d);
 		return;
 	}

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "trace/log_print.h"
 
-enum { LABEL_SIZE = 48, WHY_SIZE = 32 };
+enum { LABEL_SIZE = 48, RECENT_DEAD = 64 };
 
 /* What is known of a living thread: the state it is in since when, and its last event, which lasts until its next one. */
 struct thread {
@@ -20,10 +20,9 @@ struct thread {
 	char blocked[LABEL_SIZE];  /* the call that will not return at once, "" if there is none */
 	bool has_event;
 	struct log_record event;
-	bool has_arrow;            /* somebody made it runnable; the arrow is drawn when it runs */
-	struct log_track arrow_from;
-	uint64_t arrow_ns;
-	char arrow_why[WHY_SIZE];
+	bool has_parent;           /* born of that one and has not run yet */
+	struct log_track parent;
+	uint64_t born_ns;
 };
 
 struct walk {
@@ -31,6 +30,8 @@ struct walk {
 	const struct log_sink *sink;
 	struct thread **threads; /* living ones, in order of appearance */
 	size_t n_threads, room;
+	struct log_track dead[RECENT_DEAD]; /* for arrows from threads that woke somebody and ended */
+	size_t n_dead;
 	int64_t running;
 	bool any_running;
 	uint64_t now_ns, events;
@@ -54,6 +55,19 @@ static struct thread *find_thread(const struct walk *w, int64_t id)
 	for (size_t i = 0; i < w->n_threads; i++)
 		if (w->threads[i]->track.thread == id)
 			return w->threads[i];
+	return NULL;
+}
+
+/* Of a living or a lately dead thread. */
+static const struct log_track *find_track(const struct walk *w, int64_t id)
+{
+	const struct thread *t = find_thread(w, id);
+
+	if (t)
+		return &t->track;
+	for (size_t i = 0; i < w->n_dead && i < RECENT_DEAD; i++)
+		if (w->dead[i].thread == id)
+			return &w->dead[i];
 	return NULL;
 }
 
@@ -90,6 +104,7 @@ static void remove_thread(struct walk *w, struct thread *t)
 		i++;
 	memmove(w->threads + i, w->threads + i + 1, (w->n_threads - i - 1) * sizeof(struct thread *));
 	w->n_threads--;
+	w->dead[w->n_dead++ % RECENT_DEAD] = t->track;
 	(void)thread_free(t);
 }
 
@@ -128,26 +143,29 @@ static int end_event(struct walk *w, struct thread *t)
 	return 0;
 }
 
-static void draw_arrow(struct walk *w, struct thread *t)
+/* Who made the thread able to run: its parent, or what the choice says. Blocked it was until then. */
+static void draw_arrow(struct walk *w, struct thread *t, const struct log_record *choice)
 {
-	if (t->has_arrow)
-		w->sink->arrow(w->sink->arg, t->arrow_why, &t->arrow_from, t->arrow_ns, &t->track, w->now_ns);
-	t->has_arrow = false;
-}
+	const struct log_track *waker;
+	uint64_t woken_ns, now_ns = w->now_ns;
+	int64_t by;
 
-/* Remembered until the woken thread runs; the first cause counts. */
-static void note_arrow(struct walk *w, struct thread *woken, const struct log_track *from, const char *why)
-{
-	if (woken->has_arrow)
+	if (t->has_parent)
+		w->sink->arrow(w->sink->arg, "birth", &t->parent, t->born_ns, &t->track, now_ns);
+	t->has_parent = false;
+	if (!log_record_number(choice, "by", &by) || !log_record_unsigned(choice, "woken_at", &woken_ns))
 		return;
-	woken->has_arrow = true;
-	woken->arrow_from = *from;
-	woken->arrow_ns = w->now_ns;
-	set_text(woken->arrow_why, sizeof(woken->arrow_why), why);
+	waker = find_track(w, by);
+	if (!waker || woken_ns > now_ns || woken_ns < t->since_ns)
+		return;
+	w->now_ns = woken_ns;
+	set_state(w, t, LOG_STATE_READY, "");
+	w->now_ns = now_ns;
+	w->sink->arrow(w->sink->arg, log_record_text(choice, "why") ?: "wake", waker, woken_ns, &t->track, now_ns);
 }
 
 /* The thread has the processor from now on; whoever had it waits. */
-static int switch_to(struct walk *w, struct thread *t)
+static int switch_to(struct walk *w, struct thread *t, const struct log_record *rec)
 {
 	struct thread *old = w->any_running ? find_thread(w, w->running) : NULL;
 	int r = 0;
@@ -159,8 +177,8 @@ static int switch_to(struct walk *w, struct thread *t)
 	}
 	w->any_running = true;
 	w->running = t->track.thread;
+	draw_arrow(w, t, rec);
 	set_state(w, t, LOG_STATE_RUNNING, "");
-	draw_arrow(w, t);
 	return r;
 }
 
@@ -177,23 +195,10 @@ static int on_birth(struct walk *w, const struct thread *parent, const struct lo
 	r = add_thread(w, id, process, &child);
 	if (r < 0)
 		return r;
-	note_arrow(w, child, &parent->track, "birth");
+	child->has_parent = true;
+	child->parent = parent->track;
+	child->born_ns = w->now_ns;
 	return 0;
-}
-
-static void on_wake(struct walk *w, const struct thread *waker, const struct log_record *rec)
-{
-	struct thread *woken;
-	int64_t id;
-
-	if (!log_record_number(rec, "woken", &id))
-		return;
-	woken = find_thread(w, id);
-	if (!woken)
-		return;
-	note_arrow(w, woken, &waker->track, log_record_text(rec, "why") ?: "wake");
-	if (woken->state == LOG_STATE_BLOCKED)
-		set_state(w, woken, LOG_STATE_READY, "");
 }
 
 /* The record as the thread's event of the moment. */
@@ -234,8 +239,6 @@ static int follow_states(struct walk *w, struct thread *t, const struct log_reco
 		set_text(t->blocked, sizeof(t->blocked), outcome && !strcmp(outcome, "blocked") ? rec->call : "");
 	if (rec->kind == LOG_BIRTH)
 		return on_birth(w, t, rec);
-	if (rec->kind == LOG_WAKE)
-		on_wake(w, t, rec);
 	if (rec->kind == LOG_STOP)
 		set_state(w, t, LOG_STATE_STOPPED, "");
 	if (rec->kind == LOG_CONT && t->state == LOG_STATE_STOPPED)
@@ -271,11 +274,11 @@ static int on_record(struct walk *w, const struct log_line *line, struct log_rec
 			return r;
 	}
 	if (is_own_doing(rec->kind)) {
-		r = switch_to(w, t);
+		r = switch_to(w, t, rec);
 		if (r < 0)
 			return r;
 	}
-	if (rec->kind != LOG_CHOICE && rec->kind != LOG_WAKE) {
+	if (rec->kind != LOG_CHOICE) {
 		r = keep_event(w, t, line, rec);
 		if (r < 0)
 			return r;

@@ -15,7 +15,6 @@ static const char *const kind_names[LOG_KINDS] = {
 	[LOG_STOP] = "stop",
 	[LOG_CONT] = "continue",
 	[LOG_CHOICE] = "choice",
-	[LOG_WAKE] = "wake",
 	[LOG_TRAP] = "trap",
 	[LOG_OUTSIDE] = "outside",
 	[LOG_UNCONTROLLED] = "uncontrolled",

@@ -33,8 +33,7 @@ enum log_kind {
 	LOG_EXIT,         /* the thread is dead */
 	LOG_STOP,         /* job control stop */
 	LOG_CONT,         /* job control continue */
-	LOG_CHOICE,       /* another thread runs from here on */
-	LOG_WAKE,         /* the thread made another one runnable */
+	LOG_CHOICE,       /* this thread runs from here on: another than before, or one that was blocked */
 	LOG_TRAP,         /* an instruction was answered in place of the processor */
 	LOG_OUTSIDE,      /* the host spoke to the run as a whole */
 	LOG_UNCONTROLLED, /* something the run does not control */

@@ -16,12 +16,12 @@
 
 static const char *const kind_colors[LOG_KINDS] = {
 	[LOG_SIGNAL] = YELLOW, [LOG_BIRTH] = GREEN,  [LOG_EXEC] = GREEN,	[LOG_EXIT] = MAGENTA,     [LOG_STOP] = YELLOW,
-	[LOG_CONT] = YELLOW,   [LOG_CHOICE] = DIM,   [LOG_WAKE] = DIM,		[LOG_TRAP] = YELLOW,      [LOG_OUTSIDE] = RED,
+	[LOG_CONT] = YELLOW,   [LOG_CHOICE] = DIM,   [LOG_TRAP] = YELLOW,      [LOG_OUTSIDE] = RED,
 	[LOG_UNCONTROLLED] = RED, [LOG_FINISH] = MAGENTA,
 };
 
 /* What the columns in front of the event, or the event's own form, have said already. */
-static const char *const said[] = { "turn", "time", "thread", "kind", "call", "args", "result", "error", "outcome", "lines", "sum" };
+static const char *const said[] = { "turn", "time", "thread", "kind", "call", "args", "result", "outcome", "lines", "sum" };
 
 static bool is_said(const char *key)
 {
@@ -58,16 +58,11 @@ static void print_args(FILE *f, const struct log_record *rec)
 static void print_result(FILE *f, const struct log_record *rec, bool color)
 {
 	const char *result = log_record_text(rec, "result");
-	const char *error = log_record_text(rec, "error");
 	const char *outcome = log_record_text(rec, "outcome");
 
 	if (result) {
 		(void)fputs(" = ", f);
-		print_colored(f, color, NULL, result);
-	}
-	if (error) {
-		(void)fputs(" = ", f);
-		print_colored(f, color, RED, error);
+		print_colored(f, color, result[0] == '-' ? RED : NULL, result);
 	}
 	if (outcome) {
 		(void)fputs(" ... ", f);

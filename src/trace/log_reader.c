@@ -148,19 +148,15 @@ static int take_line(struct log_reader *r, struct log_line *ret_line, struct err
 	return LOG_READ_LINE;
 }
 
-static int place_error(const struct log_reader *r, uint64_t line, struct error *err)
-{
-	error_prefix(err, "%s:%llu", r->name, (unsigned long long)line);
-	return err ? -err->code : -EINVAL;
-}
-
 int log_reader_parse(const struct log_reader *r, const struct log_line *line, struct log_record *rec, struct error *err)
 {
-	struct error own = { 0 };
+	struct error why = { 0 };
 	int ret;
 
-	ret = log_record_parse(rec, line->text, line->len, err ? err : &own);
-	return ret < 0 ? place_error(r, line->number, err ? err : &own) : 0;
+	ret = log_record_parse(rec, line->text, line->len, &why);
+	if (ret < 0)
+		return error_set(err, -ret, "%s:%llu:%s", r->name, (unsigned long long)line->number, why.text);
+	return 0;
 }
 
 static int check_header(struct log_reader *r, const struct log_line *line, struct error *err)
@@ -195,18 +191,28 @@ static bool contains(const struct log_line *line, const char *text)
 	return memmem(line->text, line->len, text, strlen(text)) != NULL;
 }
 
-/* The sum in r->rec against the bytes before this line. */
-static int check_sum(struct log_reader *r, const struct log_line *line, struct error *err)
+/* The sum that ends this line against the bytes before it. */
+static bool sum_matches(const struct log_reader *r, const struct log_line *line)
 {
 	struct hash copy = r->hash;
 	unsigned char digest[HASH_BYTES];
-	char text[HASH_HEX_SIZE];
-	const char *sum = log_record_text(&r->rec, "sum");
+	char hex[HASH_HEX_SIZE], tail[HASH_HEX_SIZE + 16];
+	size_t size = strlen(",\"sum\":\"\"}") + HASH_HEX_SIZE - 1;
+
+	if (line->len < size)
+		return false;
+	hash_add(&copy, line->text, line->len - size);
+	hash_final(&copy, digest);
+	hash_hex(digest, sizeof(digest), hex);
+	(void)snprintf(tail, sizeof(tail), ",\"sum\":\"%s\"}", hex);
+	return !memcmp(line->text + line->len - size, tail, size);
+}
+
+static int check_sum(struct log_reader *r, const struct log_line *line, struct error *err)
+{
 	uint64_t lines = 0;
 
-	hash_final(&copy, digest);
-	hash_hex(digest, sizeof(digest), text);
-	if (sum && !strcmp(sum, text) && log_record_unsigned(&r->rec, "lines", &lines) && lines == line->number - 1) {
+	if (sum_matches(r, line) && log_record_unsigned(&r->rec, "lines", &lines) && lines == line->number - 1) {
 		r->checked_lines = line->number;
 		return 0;
 	}

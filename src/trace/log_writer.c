@@ -198,14 +198,20 @@ void log_writer_hash(struct log_writer *w, const char *key, const void *data, si
 	log_writer_digest(w, key, digest, LOG_HASH_HEX / 2);
 }
 
-/* The digest of everything before the line that is being made. */
+/* The digest of everything before, in this line as well. */
 static void put_sum(struct log_writer *w)
 {
 	struct hash copy = w->hash;
 	unsigned char digest[HASH_BYTES];
+	const unsigned char *text;
+	size_t len;
 
-	hash_final(&copy, digest);
 	log_writer_unsigned(w, "lines", w->lines);
+	check_gen(w, yajl_gen_get_buf(w->gen, &text, &len));
+	if (w->error)
+		return;
+	hash_add(&copy, text, len);
+	hash_final(&copy, digest);
 	log_writer_digest(w, "sum", digest, sizeof(digest));
 }
 
