@@ -55,6 +55,9 @@ int command_dispatch(const struct command_table *table, int argc, char **argv);
 /* Prepares argp: the program's name in front of messages ("hermit run"), exit status of usage errors, --version. */
 void command_prepare(const char *program, const char *command, char **argv);
 
+command_fn cmd_log_diff;
+command_fn cmd_log_export;
+command_fn cmd_log_print;
 command_fn cmd_run;
 command_fn cmd_syscalls;
 command_fn cmd_version;

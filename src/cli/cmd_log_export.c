@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* hermit log-export: an event log for Perfetto, or as a page with a timeline. */
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/parse.h"
+#include "cli/commands.h"
+#include "cli/log_arguments.h"
+#include "supervisor/exit_codes.h"
+#include "trace/log_export.h"
+
+enum { KEY_FORMAT = LOG_KEY_OWN, KEY_MAX_EVENTS, KEY_TITLE, KEY_UNCHECKED };
+
+/* More events than this make a page that browsers are slow with. */
+enum { HTML_EVENTS = 200000 };
+
+enum format { FORMAT_NONE, FORMAT_PERFETTO, FORMAT_HTML };
+
+struct arguments {
+	const char *path, *output, *title;
+	enum format format;
+	bool unchecked, has_max;
+	struct log_export_options export;
+};
+
+static const struct argp_option options[] = {
+	{ "format", KEY_FORMAT, "FORMAT", 0, "perfetto (also for chrome://tracing) or html", 0 },
+	{ "output", 'o', "FILE", 0, "where to write (default: '-', standard output)", 0 },
+	{ "max-events", KEY_MAX_EVENTS, "N", 0, "stop after N events, 0: never (default: 200000 for html, 0 for perfetto)", 0 },
+	{ "title", KEY_TITLE, "TEXT", 0, "title of the page (default: the name of the log)", 0 },
+	{ "unchecked", KEY_UNCHECKED, NULL, 0, "read a log whose check sums do not match", 0 },
+	{ 0 },
+};
+
+static enum format parse_format(const char *name)
+{
+	if (!strcmp(name, "perfetto"))
+		return FORMAT_PERFETTO;
+	return !strcmp(name, "html") ? FORMAT_HTML : FORMAT_NONE;
+}
+
+static error_t parse_end(const struct arguments *a, struct argp_state *state)
+{
+	if (!a->path)
+		argp_error(state, "which log? ('-': standard input)");
+	if (a->format == FORMAT_NONE)
+		argp_error(state, "which format? --format=perfetto or --format=html");
+	return 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->export.filter;
+		return 0;
+	case KEY_FORMAT:
+		a->format = parse_format(arg);
+		if (a->format == FORMAT_NONE)
+			argp_error(state, "--format: there is no '%s'; known: perfetto, html", arg);
+		return 0;
+	case 'o':
+		a->output = arg;
+		return 0;
+	case KEY_MAX_EVENTS:
+		a->has_max = true;
+		if (parse_u64(arg, &a->export.max_events) < 0)
+			argp_error(state, "--max-events: '%s' is not a number", arg);
+		return 0;
+	case KEY_TITLE:
+		a->title = arg;
+		return 0;
+	case KEY_UNCHECKED:
+		a->unchecked = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (a->path)
+			argp_error(state, "one log at a time");
+		a->path = arg;
+		return 0;
+	case ARGP_KEY_END:
+		return parse_end(a, state);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = { { &log_filter_argp, 0, "Choosing events:", 10 }, { 0 } };
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "LOG",
+	.doc = "Turns an event log (--log-events of hermit run) into a trace of threads over virtual time: as a file for "
+	       "https://ui.perfetto.dev and chrome://tracing, or as one page with everything in it.\v"
+	       "hermit-log-export(1) says more.",
+	.children = children,
+};
+
+DEFINE_CLEANUP(log_reader, struct log_reader, log_reader_free)
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static int write_export(struct arguments *a, struct log_reader *r, FILE *f, struct error *err)
+{
+	bool cut = false;
+	int ret;
+
+	if (a->format == FORMAT_HTML) {
+		a->export.max_events = a->has_max ? a->export.max_events : HTML_EVENTS;
+		ret = log_export_html(r, &a->export, a->title ? a->title : base_name(log_reader_name(r)), f, &cut, err);
+	} else {
+		ret = log_export_perfetto(r, &a->export, f, &cut, err);
+	}
+	if (ret == 0 && cut)
+		log_warning("only the first %llu events are in the output: see --max-events and --turns",
+			    (unsigned long long)a->export.max_events);
+	return ret;
+}
+
+/* What is left of a failed export is removed: half a page looks like a whole one. */
+static int export_log(struct arguments *a, struct error *err)
+{
+	_cleanup_(cleanup_log_reader) struct log_reader *r = NULL;
+	bool standard = !a->output || !strcmp(a->output, "-");
+	int ret, closed;
+	FILE *f;
+
+	ret = log_reader_open(a->path, &r, err);
+	if (ret < 0)
+		return ret;
+	if (a->unchecked)
+		log_reader_tolerate(r);
+	f = standard ? stdout : fopen(a->output, "we");
+	if (!f)
+		return error_errno(err, errno, "%s", a->output);
+	ret = write_export(a, r, f, err);
+	closed = log_close_output(f);
+	if (ret == 0 && closed < 0)
+		ret = error_errno(err, -closed, "%s", standard ? "standard output" : a->output);
+	if (ret < 0 && !standard)
+		(void)unlink(a->output);
+	return ret;
+}
+
+int cmd_log_export(int argc, char **argv)
+{
+	struct arguments a = { 0 };
+	struct error err = { 0 };
+
+	command_prepare("hermit", "log-export", argv);
+	if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0)
+		return EXIT_CODE_TOOL;
+	if (export_log(&a, &err) < 0) {
+		log_error("%s", err.text);
+		return EXIT_CODE_TOOL;
+	}
+	return 0;
+}
