@@ -163,7 +163,15 @@ int info_of_object(const struct notify *n, int fd, struct fd_info *ret_info);
 /* --- paths.c --- */
 /* Notes the root that the guest's paths are resolved in. */
 int paths_init(struct notify *n, pid_t tid);
+/* An O_PATH descriptor of what the task's path leads to (flags: AT_SYMLINK_NOFOLLOW), or -errno as for path_stat. */
+int paths_open(struct notify *n, pid_t tid, int dirfd, const char *path, int flags);
 int notify_path_info(struct guest *g, int task, int dirfd, const char *path, int flags, struct fd_info *ret_info);
+
+/* --- files.c: what files are --- */
+int notify_path_stat(struct guest *g, int task, int dirfd, const char *path, int flags, struct file_stat *ret);
+int notify_handle_stat(struct guest *g, int handle, struct file_stat *ret);
+int notify_handle_list(struct guest *g, int handle, struct dir_entry **ret_entries, size_t *ret_n);
+int64_t notify_handle_seek(struct guest *g, int handle, int64_t offset, int whence);
 
 /* --- signals.c --- */
 int notify_signal_state(struct guest *g, int task, struct signal_state *ret_state);

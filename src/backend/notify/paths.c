@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -168,11 +170,11 @@ static int open_at(const struct walk *walk, const char *path, int flags)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-static bool is_procfs(const struct notify *n, int fd)
+static bool is_procfs(int fd)
 {
-	struct fd_info info;
+	struct statfs fs;
 
-	return info_of_object(n, fd, &info) == 0 && info.kind == FD_PROC;
+	return fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
 }
 
 /* True when the part of the path up to `len` is on procfs, or is a symbolic link that leads nowhere we can follow. */
@@ -186,7 +188,7 @@ static bool prefix_is_doubtful(const struct notify *n, const struct walk *walk, 
 	fd = open_at(walk, prefix, 0);
 	*ret_end = fd < 0;
 	if (fd >= 0)
-		return is_procfs(n, fd);
+		return is_procfs(fd);
 	fd = open_at(walk, prefix, O_NOFOLLOW);
 	return fd >= 0 && readlinkat(fd, "", target, sizeof(target)) > 0;
 }
@@ -206,10 +208,10 @@ static bool failure_is_doubtful(const struct notify *n, const struct walk *walk,
 	return false;
 }
 
-static int look_up(const struct notify *n, const struct walk *walk, const char *path, struct fd_info *ret_info)
+/* An O_PATH descriptor of what the path leads to, or -errno. */
+static int look_up(const struct notify *n, const struct walk *walk, const char *path)
 {
 	_cleanup_close_ int fd = -1;
-	int r;
 
 	fd = open_at(walk, path, walk->flags);
 	if (fd == -EXDEV && walk->resolve == RESOLVE_BENEATH)
@@ -218,8 +220,7 @@ static int look_up(const struct notify *n, const struct walk *walk, const char *
 		return -ENOTSUP; /* a link of procfs to an open file; a rename at the same time */
 	if (fd < 0)
 		return failure_is_doubtful(n, walk, path) ? -ENOTSUP : fd;
-	r = info_of_object(n, fd, ret_info);
-	return r == 0 && ret_info->kind == FD_PROC ? -ENOTSUP : r;
+	return is_procfs(fd) ? -ENOTSUP : take_fd(&fd);
 }
 
 /* The name of the start of a relative path, as seen from the root, and the path behind it. */
@@ -243,14 +244,13 @@ static int name_from_root(const struct notify *n, pid_t tid, int dirfd, const ch
 }
 
 /* Goes by the task's identity meanwhile. */
-static int look_up_as(const struct notify *n, const struct identity *identity, const struct walk *walk, const char *path,
-		      struct fd_info *ret_info)
+static int look_up_as(const struct notify *n, const struct identity *identity, const struct walk *walk, const char *path)
 {
 	_cleanup_(disguise_take_off) struct disguise disguise = { 0 };
 	int r;
 
 	r = disguise_put_on(&disguise, identity);
-	return r < 0 ? r : look_up(n, walk, path, ret_info);
+	return r < 0 ? r : look_up(n, walk, path);
 }
 
 static int open_start(struct notify *n, pid_t tid, int dirfd)
@@ -260,7 +260,7 @@ static int open_start(struct notify *n, pid_t tid, int dirfd)
 	return handles_borrow(n, tid, dirfd);
 }
 
-static int path_info(struct notify *n, pid_t tid, int dirfd, const char *path, int flags, struct fd_info *ret_info)
+static int open_path(struct notify *n, pid_t tid, int dirfd, const char *path, int flags)
 {
 	struct walk walk = {
 		.base = n->root_fd,
@@ -277,30 +277,37 @@ static int path_info(struct notify *n, pid_t tid, int dirfd, const char *path, i
 	if (r < 0)
 		return r;
 	if (path[0] == '/')
-		return look_up_as(n, &identity, &walk, path, ret_info);
+		return look_up_as(n, &identity, &walk, path);
 	start = inner.base = open_start(n, tid, dirfd);
 	if (start < 0)
 		return start;
-	if (is_procfs(n, start))
+	if (is_procfs(start))
 		return -ENOTSUP;
-	r = look_up_as(n, &identity, &inner, path, ret_info);
+	r = look_up_as(n, &identity, &inner, path);
 	if (r != -EXDEV)
 		return r;
 	/* it leaves the directory it starts from: by the name of that one, then */
 	r = name_from_root(n, tid, dirfd, path, name, sizeof(name));
-	return r < 0 ? r : look_up_as(n, &identity, &walk, name, ret_info);
+	return r < 0 ? r : look_up_as(n, &identity, &walk, name);
+}
+
+int paths_open(struct notify *n, pid_t tid, int dirfd, const char *path, int flags)
+{
+	int r;
+
+	if (n->root_fd < 0)
+		return -ENOTSUP;
+	r = check_root(n, tid);
+	return r < 0 ? r : open_path(n, tid, dirfd, path, flags);
 }
 
 int notify_path_info(struct guest *g, int task, int dirfd, const char *path, int flags, struct fd_info *ret_info)
 {
 	const struct notify_task *t = notify_find(g, task);
-	struct notify *n = notify_of(g);
-	int r;
+	_cleanup_close_ int fd = -1;
 
 	if (!t)
 		return -ESRCH;
-	if (n->root_fd < 0)
-		return -ENOTSUP;
-	r = check_root(n, t->tid);
-	return r < 0 ? r : path_info(n, t->tid, dirfd, path, flags, ret_info);
+	fd = paths_open(notify_of(g), t->tid, dirfd, path, flags);
+	return fd < 0 ? fd : info_of_object(notify_of(g), fd, ret_info);
 }

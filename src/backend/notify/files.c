@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What files and directories of the guest are: stat, listing, position. */
+#include "backend/notify/notify.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+static struct timespec from_statx(struct statx_timestamp t)
+{
+	return (struct timespec){ .tv_sec = t.tv_sec, .tv_nsec = t.tv_nsec };
+}
+
+static bool is_synthetic(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && (fs.f_type == PROC_SUPER_MAGIC || fs.f_type == SYSFS_MAGIC ||
+					 fs.f_type == CGROUP_SUPER_MAGIC || fs.f_type == CGROUP2_SUPER_MAGIC);
+}
+
+int notify_handle_stat(struct guest *g, int handle, struct file_stat *ret)
+{
+	struct statx x;
+
+	if (statx(handle, "", AT_EMPTY_PATH | AT_STATX_SYNC_AS_STAT, STATX_BASIC_STATS | STATX_BTIME, &x) < 0)
+		return -errno;
+	*ret = (struct file_stat){
+		.mode = x.stx_mode,
+		.nlink = x.stx_nlink,
+		.uid = x.stx_uid,
+		.gid = x.stx_gid,
+		.blksize = x.stx_blksize,
+		.dev = makedev(x.stx_dev_major, x.stx_dev_minor),
+		.ino = x.stx_ino,
+		.rdev = makedev(x.stx_rdev_major, x.stx_rdev_minor),
+		.size = x.stx_size,
+		.blocks = x.stx_blocks,
+		.attributes = x.stx_attributes,
+		.attributes_mask = x.stx_attributes_mask,
+		.atime = from_statx(x.stx_atime),
+		.mtime = from_statx(x.stx_mtime),
+		.ctime = from_statx(x.stx_ctime),
+		.btime = from_statx(x.stx_btime),
+		.synthetic = is_synthetic(handle),
+	};
+	return 0;
+}
+
+int notify_path_stat(struct guest *g, int task, int dirfd, const char *path, int flags, struct file_stat *ret)
+{
+	const struct notify_task *t = notify_find(g, task);
+	_cleanup_close_ int fd = -1;
+
+	if (!t)
+		return -ESRCH;
+	if (!path[0] && !(flags & AT_EMPTY_PATH))
+		return -ENOENT;
+	if (path[0])
+		fd = paths_open(notify_of(g), t->tid, dirfd, path, flags & AT_SYMLINK_NOFOLLOW);
+	else if (dirfd == AT_FDCWD)
+		fd = paths_open(notify_of(g), t->tid, dirfd, ".", 0);
+	else
+		fd = handles_borrow(notify_of(g), t->tid, dirfd);
+	return fd < 0 ? fd : notify_handle_stat(g, fd, ret);
+}
+
+/* Names and entries grow in two blocks; they are joined at the end. */
+struct listing {
+	struct dir_entry *entries;
+	size_t n, room;
+	char *names;
+	size_t used, size;
+};
+
+static int grow(void **block, size_t *room, size_t need, size_t item)
+{
+	size_t n = *room ? *room : 64;
+	void *grown;
+
+	while (n < need)
+		n *= 2;
+	if (n == *room)
+		return 0;
+	grown = realloc(*block, n * item);
+	if (!grown)
+		return -ENOMEM;
+	*block = grown;
+	*room = n;
+	return 0;
+}
+
+static int add(struct listing *list, const struct dirent *entry)
+{
+	size_t length = strlen(entry->d_name) + 1;
+	int r;
+
+	r = grow((void **)&list->names, &list->size, list->used + length, 1);
+	if (r == 0)
+		r = grow((void **)&list->entries, &list->room, list->n + 1, sizeof(*list->entries));
+	if (r < 0)
+		return r;
+	memcpy(list->names + list->used, entry->d_name, length);
+	/* the name's place in the block; made a pointer when the block does not move any more */
+	list->entries[list->n++] = (struct dir_entry){ .name = (const char *)(uintptr_t)list->used,
+						       .ino = entry->d_ino,
+						       .type = entry->d_type };
+	list->used += length;
+	return 0;
+}
+
+static int join(const struct listing *list, struct dir_entry **ret_entries, size_t *ret_n)
+{
+	struct dir_entry *joined;
+	char *names;
+
+	joined = malloc(list->n * sizeof(*joined) + list->used + 1);
+	if (!joined)
+		return -ENOMEM;
+	names = (char *)(joined + list->n);
+	if (list->n) {
+		memcpy(names, list->names, list->used);
+		memcpy(joined, list->entries, list->n * sizeof(*joined));
+	}
+	for (size_t i = 0; i < list->n; i++)
+		joined[i].name = names + (uintptr_t)joined[i].name;
+	*ret_entries = joined;
+	*ret_n = list->n;
+	return 0;
+}
+
+static void close_dir(DIR **dir)
+{
+	if (*dir)
+		(void)closedir(*dir);
+}
+
+int notify_handle_list(struct guest *g, int handle, struct dir_entry **ret_entries, size_t *ret_n)
+{
+	_cleanup_(close_dir) DIR *dir = NULL;
+	struct listing list = { 0 };
+	const struct dirent *entry;
+	int fd, r = 0;
+
+	/* An open file of our own: the guest's position stays where it is. */
+	fd = openat(handle, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOATIME);
+	if (fd < 0 && errno == EPERM)
+		fd = openat(handle, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	dir = fdopendir(fd);
+	if (!dir) {
+		r = -errno;
+		(void)close(fd);
+		return r;
+	}
+	for (errno = 0; r == 0 && (entry = readdir(dir)); errno = 0)
+		r = add(&list, entry);
+	if (r == 0 && errno)
+		r = -errno;
+	if (r == 0)
+		r = join(&list, ret_entries, ret_n);
+	free(list.names);
+	free(list.entries);
+	return r;
+}
+
+int64_t notify_handle_seek(struct guest *g, int handle, int64_t offset, int whence)
+{
+	off_t at;
+
+	at = lseek(handle, offset, whence);
+	return at < 0 ? -errno : at;
+}
