@@ -24,6 +24,7 @@
 #include <sys/types.h>
 
 #include "backend/backend.h"
+#include "backend/notify/deaths.h"
 #include "backend/notify/queue.h"
 #include "backend/notify/tasks.h"
 #include "engine/guest.h"
@@ -71,6 +72,7 @@ struct notify {
 	struct task_table tasks;
 	struct event_queue queue;
 	struct newborns newborns;
+	struct deaths deaths;
 	int running; /* number of the task that was resumed last */
 	int pid_depth; /* which column of NSpid the first process of the guest counts in */
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 static int answer_return(struct notify *n, struct notify_task *t, const struct verdict *v)
 {
@@ -12,6 +13,8 @@ static int answer_return(struct notify *n, struct notify_task *t, const struct v
 
 static int answer_continue(struct notify *n, struct notify_task *t, const struct verdict *v)
 {
+	if (t->call_nr == SYS_exit_group)
+		t->process->ending = true;
 	return listener_continue(n, t->cookie);
 }
 

@@ -301,6 +301,7 @@ struct guest *backend_close(struct guest *g)
 		(void)setrlimit(RLIMIT_NOFILE, &n->old_nofile);
 	queue_deinit(&n->queue);
 	newborns_deinit(&n->newborns);
+	deaths_deinit(&n->deaths);
 	tasks_deinit(&n->tasks);
 	n->vdso = vdso_free(n->vdso);
 	free(n->objects.ids);

@@ -51,6 +51,7 @@ struct notify_process {
 	pid_t tgid;
 	int vpid;
 	unsigned n_tasks; /* not yet reaped */
+	bool ending;      /* as a whole */
 	struct sent_signal *sent;
 	bool unlisted;
 	UT_hash_handle hh;
@@ -64,6 +65,7 @@ struct notify_task {
 	enum event_kind stop;    /* WHERE_STOP: what was reported */
 	enum stop_expectation expect;
 	uint64_t cookie;         /* WHERE_CALL */
+	int call_nr;             /* WHERE_CALL */
 	siginfo_t siginfo;       /* EVENT_SIGNAL: as the kernel has it */
 	bool unlisted;
 	UT_hash_handle hh_number, hh_tid;

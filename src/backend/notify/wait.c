@@ -9,22 +9,9 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "base/cleanup.h"
-
-struct death {
-	int number, status;
-};
-
-struct deaths {
-	struct death *list;
-	size_t n, room;
-};
 
 static int take_call(struct notify *n)
 {
@@ -42,56 +29,14 @@ static int take_call(struct notify *n)
 		return -EPROTO; /* a task that nobody told us of, or one that should not run */
 	t->where = WHERE_CALL;
 	t->cookie = cookie;
+	t->call_nr = event.call.nr;
 	event.task = t->number;
 	return queue_push(&n->queue, &event);
 }
 
-static int note_death(struct deaths *deaths, int number, int status)
+static int bury(struct notify *n, pid_t tid, int status)
 {
-	struct death *list;
-	size_t room;
-
-	if (deaths->n == deaths->room) {
-		room = deaths->room ? deaths->room * 2 : 16;
-		list = reallocarray(deaths->list, room, sizeof(*list));
-		if (!list)
-			return -ENOMEM;
-		deaths->list = list;
-		deaths->room = room;
-	}
-	deaths->list[deaths->n++] = (struct death){ number, status };
-	return 0;
-}
-
-static int compare_deaths(const void *a, const void *b)
-{
-	const struct death *x = a, *y = b;
-
-	return (x->number > y->number) - (x->number < y->number);
-}
-
-/* Reports those that were found dead together in order of their numbers: in which order they died is chance. */
-static int report_deaths(struct notify *n, struct deaths *deaths)
-{
-	struct event event = { .kind = EVENT_EXIT };
-	size_t i;
-	int r;
-
-	if (deaths->n > 1)
-		qsort(deaths->list, deaths->n, sizeof(*deaths->list), compare_deaths);
-	for (i = 0; i < deaths->n; i++) {
-		event.task = deaths->list[i].number;
-		event.wait_status = deaths->list[i].status;
-		r = queue_push(&n->queue, &event);
-		if (r < 0)
-			return r;
-	}
-	deaths->n = 0;
-	return 0;
-}
-
-static int bury(struct notify *n, struct deaths *deaths, pid_t tid, int status)
-{
+	struct death death = { .status = status };
 	struct notify_task *t;
 	int r;
 
@@ -99,14 +44,18 @@ static int bury(struct notify *n, struct deaths *deaths, pid_t tid, int status)
 	t = tasks_by_tid(&n->tasks, tid);
 	if (!t)
 		return 0; /* killed from outside before its birth was reported */
+	death.number = t->number;
+	death.tgid = t->process->tgid;
+	death.leader = tid == death.tgid;
+	if (WIFSIGNALED(status))
+		t->process->ending = true;
+	death.held = t->process->ending && !death.leader;
 	handles_forget(n, tid);
 	r = tasks_bury(&n->tasks, t);
-	if (r < 0)
-		return r;
-	return note_death(deaths, t->number, status);
+	return r < 0 ? r : deaths_add(&n->deaths, &death);
 }
 
-static int reap_all(struct notify *n, struct deaths *deaths)
+int notify_reap(struct notify *n)
 {
 	int status, r;
 	pid_t tid;
@@ -115,29 +64,19 @@ static int reap_all(struct notify *n, struct deaths *deaths)
 		/* __WCLONE without __WALL: tracees of any kind, but no ordinary children, which are somebody else's to reap */
 		tid = waitpid(-1, &status, WNOHANG | __WCLONE);
 		if (tid == 0 || (tid < 0 && errno == ECHILD))
-			return report_deaths(n, deaths);
+			return deaths_report(&n->deaths, &n->queue);
 		if (tid < 0)
 			return -errno;
 		if (WIFSTOPPED(status)) {
-			r = report_deaths(n, deaths);
+			r = deaths_report(&n->deaths, &n->queue);
 			if (r == 0)
 				r = notify_stop(n, tid, status);
 		} else {
-			r = bury(n, deaths, tid, status);
+			r = bury(n, tid, status);
 		}
 		if (r < 0)
 			return r;
 	}
-}
-
-int notify_reap(struct notify *n)
-{
-	struct deaths deaths = { 0 };
-	int r;
-
-	r = reap_all(n, &deaths);
-	free(deaths.list);
-	return r;
 }
 
 int notify_take_signals(struct notify *n)

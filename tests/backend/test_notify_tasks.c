@@ -1,0 +1,584 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The backend "notify" with guests of many tasks: births, deaths, exec, stops, and what is left of them. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "drive.h"
+
+static const struct verdict go = { .kind = VERDICT_GO };
+
+/* --- births --- */
+
+static void *thread_marks(void *arg)
+{
+	(void)mark(1, (uintptr_t)arg, (uint64_t)gettid(), 0);
+	return NULL;
+}
+
+static pthread_t start_thread(void *(*fn)(void *), uintptr_t arg)
+{
+	pthread_t thread;
+
+	check_int(pthread_create(&thread, NULL, fn, (void *)arg), 0);
+	return thread;
+}
+
+static int guest_makes_threads(void)
+{
+	pthread_t threads[4];
+	uintptr_t i;
+
+	for (i = 0; i < 4; i++) {
+		threads[i] = start_thread(thread_marks, i);
+		(void)mark(2, (uint64_t)getpid(), 0, 0);
+	}
+	for (i = 0; i < 4; i++)
+		check_int(pthread_join(threads[i], NULL), 0);
+	return 5;
+}
+
+static void test_threads(struct drive *d)
+{
+	struct event event, birth;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		birth = drive_until_kind(d, EVENT_BIRTH);
+		check_int(birth.task, 0);
+		check_int(birth.birth.child, i + 1);
+		drive_resume(d, birth.birth.child, go); /* the parent stays stopped: the child runs alone */
+		event = drive_until(d, 1);
+		check_int(event.task, i + 1);
+		check_int(event.call.args[1], i);
+		check_int(event.call.args[2], birth.birth.vtid);
+		check_int(birth.birth.vpid, d->pid);
+		drive_resume(d, 0, go);
+		event = drive_until(d, 2);
+		check_int(event.call.args[1], birth.birth.vpid);
+		drive_answer(d, event.task, 0);
+		drive_answer(d, i + 1, 0);
+	}
+	drive_to_end(d);
+	check_int(d->counts[EVENT_EXIT], 5);
+}
+
+static int guest_makes_children(void)
+{
+	char *argv[] = { (char *)(uintptr_t) "true", NULL };
+	int status;
+	pid_t pid;
+
+	pid = fork();
+	if (pid == 0)
+		_exit(3);
+	check_int(waitpid(pid, &status, 0), pid);
+	check_int(WEXITSTATUS(status), 3);
+	check_int(posix_spawn(&pid, "/bin/true", NULL, NULL, argv, environ), 0);
+	check_int(waitpid(pid, &status, 0), pid);
+	check_int(status, 0);
+	return 0;
+}
+
+static void test_children(struct drive *d)
+{
+	struct event event;
+	int vpid;
+
+	event = drive_until_kind(d, EVENT_BIRTH);
+	check_int(event.birth.child, 1);
+	check_int(event.birth.vtid, event.birth.vpid);
+	check(event.birth.vpid != d->pid);
+	drive_pass(d, &event);
+	event = drive_until_kind(d, EVENT_BIRTH); /* vfork: the parent stays stopped until the exec */
+	vpid = event.birth.vpid;
+	drive_resume(d, event.birth.child, go);
+	event = drive_until_kind(d, EVENT_EXEC);
+	check_int(event.task, 2);
+	check_int(event.old_task, 2);
+	drive_resume(d, 0, go);
+	drive_pass(d, &event);
+	drive_to_end(d);
+	check_int(d->g->ops->settle_reaped(d->g, vpid), 0);
+	check_int(d->counts[EVENT_EXIT], 3);
+}
+
+/* --- exec by a thread that is not the leader --- */
+
+static void *thread_execs(void *arg)
+{
+	char *argv[] = { (char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c", (char *)(uintptr_t) "exit 9", NULL };
+
+	(void)execv("/bin/sh", argv);
+	return NULL;
+}
+
+static int guest_execs_by_thread(void)
+{
+	(void)start_thread(thread_marks, 0);
+	(void)start_thread(thread_execs, 0);
+	(void)mark(2, 0, 0, 0);
+	return 1;
+}
+
+static void test_exec_by_thread(struct drive *d)
+{
+	bool marked[2] = { false, false }, exec = false;
+	struct event event;
+	char byte;
+
+	/* the leader and the first thread stay parked, the second executes a program */
+	while (!marked[0] || !marked[1] || !exec) {
+		event = drive_next(d);
+		if (event.kind == EVENT_CALL && event.call.nr == MARK_NR)
+			marked[event.task] = true;
+		else if (event.kind == EVENT_CALL && event.call.nr == SYS_execve && event.task == 2)
+			exec = true;
+		else
+			drive_pass(d, &event);
+	}
+	drive_resume(d, 2, (struct verdict){ .kind = VERDICT_CONTINUE });
+	event = drive_next(d);
+	check_int(event.kind, EVENT_EXIT);
+	check_int(event.task, 1);
+	event = drive_next(d);
+	check_int(event.kind, EVENT_EXIT);
+	check_int(event.task, 0);
+	event = drive_next(d);
+	check_int(event.kind, EVENT_EXEC);
+	check_int(event.task, 2);
+	check_int(event.old_task, 2);
+	check_int(d->g->ops->read(d->g, 2, 0, &byte, 1), -EFAULT); /* it is alive, under another id */
+	check_int(d->g->ops->resume(d->g, 0, &go), -ESRCH);
+	drive_pass(d, &event);
+	do {
+		event = drive_next(d);
+		drive_pass(d, &event);
+	} while (event.kind != EVENT_EXIT);
+	check_int(event.task, 2);
+	check_int(event.wait_status, 9 << 8);
+	check_int(d->living, 0);
+}
+
+/* --- deaths --- */
+
+static int guest_parks_threads(void)
+{
+	int i;
+
+	for (i = 0; i < 8; i++)
+		(void)start_thread(thread_marks, 0);
+	(void)mark(2, 0, 0, 0);
+	_exit(6);
+}
+
+/* All eight threads and the leader are parked. */
+static void park_all(struct drive *d)
+{
+	unsigned parked = 0;
+	struct event event;
+
+	while (parked < 9) {
+		event = drive_next(d);
+		if (event.kind == EVENT_CALL && event.call.nr == MARK_NR)
+			parked++;
+		else
+			drive_pass(d, &event);
+	}
+}
+
+/* Threads by number, then the leader, in whatever order they really died. */
+static void check_deaths_in_order(struct drive *d, int status)
+{
+	struct event event;
+	int i;
+
+	for (i = 1; i <= 9; i++) {
+		event = drive_next(d);
+		check_int(event.kind, EVENT_EXIT);
+		check_int(event.task, i % 9);
+		check_int(event.wait_status, status);
+	}
+	check_int(d->living, 0);
+}
+
+static void test_exit_group(struct drive *d)
+{
+	struct event event;
+
+	park_all(d);
+	drive_answer(d, 0, 0);
+	event = drive_until_call(d, SYS_exit_group);
+	drive_pass(d, &event);
+	check_deaths_in_order(d, 6 << 8);
+}
+
+static void test_killed_together(struct drive *d)
+{
+	park_all(d);
+	check_int(kill(d->pid, SIGKILL), 0);
+	check_deaths_in_order(d, SIGKILL);
+}
+
+static void test_close_with_threads(struct drive *d)
+{
+	park_all(d);
+}
+
+static int guest_leader_leaves(void)
+{
+	(void)start_thread(thread_marks, 0);
+	(void)mark(2, 0, 0, 0);
+	syscall(SYS_exit, 0);
+	return 1;
+}
+
+static void test_leader_leaves(struct drive *d)
+{
+	bool thread = false, leader = false;
+	struct event event;
+	char byte;
+
+	while (!thread || !leader) {
+		event = drive_next(d);
+		if (event.kind == EVENT_CALL && event.call.nr == MARK_NR)
+			*(event.task ? &thread : &leader) = true;
+		else
+			drive_pass(d, &event);
+	}
+	drive_answer(d, 0, 0);
+	event = drive_until_call(d, SYS_exit);
+	drive_pass(d, &event);
+	check_int(d->g->ops->settle_leader(d->g, 0), 0);
+	/* the thread lives on: its memory and its descriptors are there although the leader's are not */
+	check_int(d->g->ops->read(d->g, 1, 0, &byte, 1), -EFAULT);
+	check(d->g->ops->fd_borrow(d->g, 1, 1) >= 0);
+	drive_answer(d, 1, 0);
+	drive_to_end(d);
+	check_int(d->last_exit, 0);
+}
+
+static int guest_has_orphan(void)
+{
+	pid_t pid;
+	int status;
+
+	check_int(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+	pid = fork();
+	if (pid == 0) {
+		if (fork() == 0)
+			(void)mark(1, (uint64_t)getpid(), 0, 0);
+		_exit(0);
+	}
+	while (wait(&status) > 0)
+		;
+	return 0;
+}
+
+static void test_orphan(struct drive *d)
+{
+	struct event event;
+	int vpid;
+
+	event = drive_until(d, 1);
+	check_int(event.task, 2);
+	vpid = (int)event.call.args[1];
+	drive_answer(d, 2, 0);
+	do {
+		event = drive_next(d);
+		drive_pass(d, &event);
+	} while (event.kind != EVENT_EXIT || event.task != 2);
+	check_int(d->g->ops->settle_reaped(d->g, vpid), 0);
+	check(kill(vpid, 0) < 0 && errno == ESRCH);
+	check_int(d->g->ops->settle_reaped(d->g, vpid), 0); /* unknown by now */
+	drive_to_end(d);
+}
+
+/* --- signals and stops with threads --- */
+
+static volatile int handled;
+
+static void on_signal(int signo)
+{
+	handled++;
+}
+
+static void *thread_expects_interruption(void *arg)
+{
+	check_int(mark(1, 0, 0, 0), -1);
+	check_int(errno, EINTR);
+	return NULL;
+}
+
+static int guest_is_interrupted_in_thread(void)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+	pthread_t thread;
+
+	check_int(sigaction(SIGUSR1, &sa, NULL), 0);
+	thread = start_thread(thread_expects_interruption, 0);
+	check_int(mark(2, 0, 0, 0), 0);
+	check_int(pthread_join(thread, NULL), 0);
+	check_int(handled, 1);
+	return 0;
+}
+
+/* The kernel marks the leader for a signal to the process; that another thread takes it needs the forced look. */
+static void test_interrupted_thread(struct drive *d)
+{
+	siginfo_t info = { .si_signo = SIGUSR1, .si_code = SI_USER, .si_pid = 77 };
+	bool thread = false, leader = false;
+	struct event event;
+
+	while (!thread || !leader) {
+		event = drive_next(d);
+		if (event.kind == EVENT_CALL && event.call.nr == MARK_NR)
+			*(event.task ? &thread : &leader) = true;
+		else
+			drive_pass(d, &event);
+	}
+	check_int(d->g->ops->signal_send(d->g, 0, false, &info), 0);
+	drive_resume(d, 1, (struct verdict){ .kind = VERDICT_RESTART, .value = -512 });
+	event = drive_next(d);
+	check_int(event.kind, EVENT_SIGNAL);
+	check_int(event.task, 1);
+	check_int(event.siginfo.si_pid, 77);
+	drive_pass(d, &event);
+	drive_answer(d, 0, 0);
+	drive_to_end(d);
+}
+
+static int guest_stops_with_thread(void)
+{
+	pthread_t thread = start_thread(thread_marks, 0);
+
+	check_int(raise(SIGSTOP), 0);
+	(void)mark(2, 0, 0, 0);
+	check_int(pthread_join(thread, NULL), 0);
+	return 0;
+}
+
+/* The parked thread does not take part in the stop until it is answered; SIGCONT then leaves a trace that nobody needs. */
+static void test_stop_with_thread(struct drive *d)
+{
+	struct event event;
+
+	for (;;) {
+		event = drive_next(d);
+		if (event.kind == EVENT_STOPPED)
+			break;
+		if (event.kind != EVENT_CALL || event.call.nr != MARK_NR)
+			drive_pass(d, &event);
+	}
+	check_int(event.task, 0);
+	drive_pass(d, &event);
+	check_int(kill(d->pid, SIGCONT), 0);
+	event = drive_until_kind(d, EVENT_CONTINUED);
+	check_int(event.task, 0);
+	drive_pass(d, &event);
+	(void)drive_until(d, 2);
+	drive_answer(d, 0, 0);
+	drive_answer(d, 1, 0);
+	drive_to_end(d);
+}
+
+static void test_thread_joins_stop(struct drive *d)
+{
+	bool thread = false, leader = false;
+	struct event event;
+
+	while (!thread || !leader) {
+		event = drive_next(d);
+		if (event.kind == EVENT_CALL && event.call.nr == MARK_NR)
+			thread = true;
+		else
+			drive_pass(d, &event);
+		leader = leader || event.kind == EVENT_STOPPED;
+	}
+	drive_answer(d, 1, 0);
+	event = drive_next(d);
+	check_int(event.kind, EVENT_STOPPED);
+	check_int(event.task, 1);
+	check_int(event.signo, SIGSTOP);
+	drive_pass(d, &event);
+	check_int(kill(d->pid, SIGCONT), 0);
+	drive_to_end(d);
+	check_int(d->counts[EVENT_CONTINUED], 2);
+}
+
+/* --- nothing is left of many --- */
+
+enum { MANY = 10000 };
+
+static void *thread_does_nothing(void *arg)
+{
+	return NULL;
+}
+
+static int guest_makes_many_threads(void)
+{
+	int i;
+
+	for (i = 0; i < MANY; i++) {
+		check_int(pthread_join(start_thread(thread_does_nothing, 0), NULL), 0);
+		if (i == MANY / 10)
+			(void)mark(1, 0, 0, 0);
+	}
+	(void)mark(2, 0, 0, 0);
+	return 0;
+}
+
+static unsigned open_descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned n = 0;
+
+	check(dir != NULL);
+	while (readdir(dir))
+		n++;
+	check_int(closedir(dir), 0);
+	return n;
+}
+
+static long resident_pages(void)
+{
+	FILE *f = fopen("/proc/self/statm", "re");
+	long size, resident;
+
+	check(f != NULL);
+	check_int(fscanf(f, "%ld %ld", &size, &resident), 2);
+	check_int(fclose(f), 0);
+	return resident;
+}
+
+/* Borrows a descriptor of each newborn, as an engine might. */
+static void run_many(struct drive *d, int what)
+{
+	struct event event;
+	int handle;
+
+	for (;;) {
+		event = drive_next(d);
+		if (event.kind == EVENT_CALL && event.call.nr == MARK_NR && (int)event.call.args[0] == what)
+			return;
+		if (event.kind == EVENT_BIRTH) {
+			handle = d->g->ops->fd_borrow(d->g, event.birth.child, 1);
+			check(handle >= 0);
+			d->g->ops->handle_release(d->g, handle);
+		}
+		drive_pass(d, &event);
+	}
+}
+
+static void test_many_threads(struct drive *d)
+{
+	unsigned descriptors;
+	long pages;
+
+	run_many(d, 1);
+	descriptors = open_descriptors();
+	pages = resident_pages();
+	drive_answer(d, 0, 0);
+	run_many(d, 2);
+	/* the cache of pidfds may have filled up since */
+	check(open_descriptors() <= descriptors + 1);
+	check(resident_pages() <= pages + 16);
+	drive_answer(d, 0, 0);
+	drive_to_end(d);
+	check_int(d->counts[EVENT_BIRTH], MANY);
+	check_int(d->counts[EVENT_EXIT], MANY + 1);
+}
+
+/* --- the network --- */
+
+enum { CONNECTIONS = 200 };
+
+static int listening_socket(struct sockaddr_in *address)
+{
+	socklen_t len = sizeof(*address);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	*address = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	check_int(bind(fd, (struct sockaddr *)address, len), 0);
+	check_int(listen(fd, 8), 0);
+	check_int(getsockname(fd, (struct sockaddr *)address, &len), 0);
+	return fd;
+}
+
+/* After each call that sends, the test settles the network and then demands what Linux will have delivered. */
+static int guest_talks_to_itself(void)
+{
+	struct sockaddr_in address;
+	int listener = listening_socket(&address), client, server, i;
+	char big[60000] = "";
+
+	for (i = 0; i < CONNECTIONS; i++) {
+		client = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		check(connect(client, (struct sockaddr *)&address, sizeof(address)) == 0 || errno == EINPROGRESS);
+		check_int(mark(1, (uint64_t)listener, POLLIN, 0), 0);
+		check_int(mark(1, (uint64_t)client, POLLOUT, 0), 0);
+		server = accept(listener, NULL, NULL);
+		check(write(client, big, sizeof(big)) > 0);
+		check_int(mark(1, (uint64_t)server, POLLIN, 0), 0);
+		check(read(server, big, sizeof(big)) > 0);
+		check_int(close(client), 0);
+		check_int(mark(1, (uint64_t)server, POLLRDHUP, 0), 0);
+		check_int(close(server), 0);
+	}
+	return 0;
+}
+
+static void test_network(struct drive *d)
+{
+	struct handle_poll poll_one;
+	struct event event;
+
+	while (d->living > 0) {
+		event = drive_next(d);
+		if (event.kind == EVENT_CALL && event.call.nr == MARK_NR) {
+			check_int(d->g->ops->settle_network(d->g), 0);
+			poll_one.handle = d->g->ops->fd_borrow(d->g, 0, (int)event.call.args[1]);
+			poll_one.events = (short)event.call.args[2];
+			check_int(d->g->ops->handles_poll(d->g, &poll_one, 1, 0), 1);
+			d->g->ops->handle_release(d->g, poll_one.handle);
+		}
+		drive_pass(d, &event);
+	}
+}
+
+#define EXITED(status) ((status) << 8)
+
+static const struct scenario scenarios[] = {
+	{ "threads", guest_makes_threads, test_threads, EXITED(5) },
+	{ "children", guest_makes_children, test_children, 0 },
+	{ "exec-by-thread", guest_execs_by_thread, test_exec_by_thread, 0 },
+	{ "exit-group", guest_parks_threads, test_exit_group, EXITED(6) },
+	{ "killed-together", guest_parks_threads, test_killed_together, SIGKILL },
+	{ "close-with-threads", guest_parks_threads, test_close_with_threads, 0 },
+	{ "leader-leaves", guest_leader_leaves, test_leader_leaves, 0 },
+	{ "orphan", guest_has_orphan, test_orphan, 0 },
+	{ "interrupted-thread", guest_is_interrupted_in_thread, test_interrupted_thread, 0 },
+	{ "stop-with-thread", guest_stops_with_thread, test_stop_with_thread, 0 },
+	{ "thread-joins-stop", guest_stops_with_thread, test_thread_joins_stop, 0 },
+	{ "many-threads", guest_makes_many_threads, test_many_threads, 0 },
+	{ "network", guest_talks_to_itself, test_network, 0 },
+};
+
+int main(int argc, char **argv)
+{
+	return drive_main(argc, argv, scenarios, ARRAY_SIZE(scenarios));
+}
