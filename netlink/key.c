@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sort keys: see key.h. */
+#include "netlink/key.h"
+
+#include <string.h>
+
+#include <libmnl/libmnl.h>
+
+#include "netlink/protocols.h"
+#include "netlink/values.h"
+#include "netlink/walk.h"
+
+/* Everything that is part of a key is compared as bytes, so numbers are written with their high byte first. */
+static size_t put_number(struct nl_key *key, size_t at, uint64_t number, size_t size)
+{
+	for (size_t i = 0; i < size && at < NL_KEY_SIZE; i++)
+		key->bytes[at++] = (uint8_t)(number >> 8 * (size - 1 - i));
+	return at;
+}
+
+static size_t put_bytes(struct nl_key *key, size_t at, const void *bytes, size_t len, size_t size)
+{
+	if (len > size)
+		len = size;
+	if (at + size > NL_KEY_SIZE)
+		return NL_KEY_SIZE;
+	if (len)
+		memcpy(key->bytes + at, bytes, len);
+	return at + size;
+}
+
+static size_t put_part(struct nl_key *key, size_t at, const struct nl_key_part *part, const uint8_t *value, size_t len)
+{
+	uint64_t number;
+
+	if (!part->is_number)
+		return put_bytes(key, at, value, len, part->size);
+	number = len == part->size ? nl_load(value, len) : 0;
+	return put_number(key, at, part->mask ? number & part->mask : number, part->size);
+}
+
+static const struct nlattr *find_part(const struct nl_key_part *part, const uint8_t *attributes, size_t len)
+{
+	const struct nlattr *attr = nl_attr_find(attributes, len, part->where);
+
+	if (!attr || !part->inside)
+		return attr;
+	return nl_attr_find(mnl_attr_get_payload(attr), mnl_attr_get_payload_len(attr), part->inside);
+}
+
+static void put_object(struct nl_key *key, size_t at, const struct nl_object *object, const uint8_t *structure, size_t len)
+{
+	size_t attributes_at = MNL_ALIGN(object->header);
+
+	if (len < object->header)
+		return;
+	for (size_t i = 0; i < object->n_key; i++) {
+		const struct nl_key_part *part = &object->key[i];
+		const struct nlattr *attr;
+
+		if (!part->is_attribute) {
+			at = put_part(key, at, part, structure + part->where, part->size);
+			continue;
+		}
+		attr = len > attributes_at ? find_part(part, structure + attributes_at, len - attributes_at) : NULL;
+		at = put_part(key, at, part, attr ? mnl_attr_get_payload(attr) : NULL,
+			      attr ? mnl_attr_get_payload_len(attr) : 0);
+	}
+}
+
+void nl_key_make(int protocol, const struct nlmsghdr *nlh, size_t order, struct nl_key *ret_key)
+{
+	size_t len = mnl_nlmsg_get_payload_len(nlh), at;
+	const uint8_t *structure = mnl_nlmsg_get_payload(nlh);
+	const struct nl_object *object = nl_object_find(protocol, nlh->nlmsg_type, len ? structure[0] : 0);
+
+	*ret_key = (struct nl_key){ .len = nlh->nlmsg_len, .order = order };
+	at = put_number(ret_key, 0, object ? object->base_type : UINT16_MAX, 2);
+	if (object) {
+		ret_key->by_bytes = object->by_bytes;
+		put_object(ret_key, at, object, structure, len);
+	}
+}
+
+int nl_key_compare(const void *a, const void *b)
+{
+	const struct nl_key *x = a, *y = b;
+	int r = memcmp(x->bytes, y->bytes, NL_KEY_SIZE);
+
+	if (r == 0 && x->by_bytes && x->message && y->message) {
+		r = memcmp(x->message, y->message, x->len < y->len ? x->len : y->len);
+		if (r == 0)
+			r = (x->len > y->len) - (x->len < y->len);
+	}
+	if (r == 0)
+		r = (x->order > y->order) - (x->order < y->order);
+	return r;
+}
