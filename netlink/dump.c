@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <libmnl/libmnl.h>
 
@@ -56,6 +57,11 @@ static struct nl_key *make_keys(int protocol, const struct nl_buf *messages, siz
 	return keys;
 }
 
+static bool same_message(const struct nl_key *a, const struct nl_key *b)
+{
+	return a->len == b->len && memcmp(a->message, b->message, a->len) == 0;
+}
+
 static int sort_into(int protocol, const struct nl_buf *messages, struct nl_buf *sorted)
 {
 	_cleanup_free_ struct nl_key *keys = NULL;
@@ -66,6 +72,8 @@ static int sort_into(int protocol, const struct nl_buf *messages, struct nl_buf 
 		return -ENOMEM;
 	qsort(keys, n, sizeof(*keys), nl_key_compare);
 	for (size_t i = 0; i < n; i++) {
+		if (keys[i].distinct && i > 0 && same_message(&keys[i - 1], &keys[i]))
+			continue;
 		(void)nl_buf_put(sorted, keys[i].message, keys[i].len);
 		(void)nl_buf_align(sorted);
 	}

@@ -78,6 +78,7 @@ void nl_key_make(int protocol, const struct nlmsghdr *nlh, size_t order, struct 
 	at = put_number(ret_key, 0, object ? object->base_type : UINT16_MAX, 2);
 	if (object) {
 		ret_key->by_bytes = object->by_bytes;
+		ret_key->distinct = object->distinct;
 		put_object(ret_key, at, object, structure, len);
 	}
 }

@@ -19,6 +19,7 @@ struct nl_key {
 	size_t offset; /* the caller's: where the message is */
 	size_t order;  /* last: the order of arrival */
 	bool by_bytes;
+	bool distinct;
 };
 
 /* Makes the key of a complete message. Messages that are about nothing (NLMSG_DONE) go to the end, in their order. */

@@ -36,7 +36,7 @@ static const struct nl_ruleset addr_set = NL_RULESET(addr_rules);
 
 static const struct nl_field addr_fields[] = {
 	{ "family", 0, 1, NL_KEEP, NL_NUMBER, 0 }, { "prefixlen", 1, 1, NL_KEEP, NL_NUMBER, 0 },
-	{ "flags", 2, 1, NL_CLEAR, NL_BITS, DAD_FLAGS }, { "scope", 3, 1, NL_KEEP, NL_NUMBER, 0 },
+	{ "ifa_flags", 2, 1, NL_CLEAR, NL_BITS, DAD_FLAGS }, { "scope", 3, 1, NL_KEEP, NL_NUMBER, 0 },
 	{ "index", 4, 4, NL_INDEX, NL_NUMBER, 0 },
 };
 

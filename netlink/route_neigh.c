@@ -58,7 +58,7 @@ static const struct nl_rule neigh_rules[] = {
 static const struct nl_ruleset neigh_set = NL_RULESET(neigh_rules);
 
 static const struct nl_field neigh_fields[] = {
-	{ "family", 0, 1, NL_KEEP, NL_NUMBER, 0 }, { "ifindex", 4, 4, NL_INDEX, NL_NUMBER, 0 },
+	{ "family", 0, 1, NL_KEEP, NL_NUMBER, 0 }, { "ndm_ifindex", 4, 4, NL_INDEX, NL_NUMBER, 0 },
 	{ "state", 8, 2, NL_KEEP, NL_BITS, 0 },    { "flags", 10, 1, NL_KEEP, NL_BITS, 0 },
 	{ "type", 11, 1, NL_KEEP, NL_NUMBER, 0 },
 };
@@ -179,6 +179,7 @@ const struct nl_object nl_object_neightbl = {
 	.name = "neightbl",
 	.base_type = RTM_NEWNEIGHTBL,
 	.header = sizeof(struct ndtmsg),
+	.distinct = true,
 	.by_bytes = true,
 	.fields = neightbl_fields,
 	.n_fields = ARRAY_SIZE(neightbl_fields),

@@ -94,7 +94,7 @@ static const struct nl_ruleset route_set = NL_RULESET(route_rules);
 static const struct nl_field route_fields[] = {
 	{ "family", 0, 1, NL_KEEP, NL_NUMBER, 0 },   { "dst_len", 1, 1, NL_KEEP, NL_NUMBER, 0 },
 	{ "src_len", 2, 1, NL_KEEP, NL_NUMBER, 0 },  { "tos", 3, 1, NL_KEEP, NL_BITS, 0 },
-	{ "table", 4, 1, NL_KEEP, NL_NUMBER, 0 },    { "protocol", 5, 1, NL_KEEP, NL_NUMBER, 0 },
+	{ "rtm_table", 4, 1, NL_KEEP, NL_NUMBER, 0 }, { "protocol", 5, 1, NL_KEEP, NL_NUMBER, 0 },
 	{ "scope", 6, 1, NL_KEEP, NL_NUMBER, 0 },    { "type", 7, 1, NL_KEEP, NL_NUMBER, 0 },
 	{ "flags", 8, 4, NL_CLEAR, NL_BITS, VOLATILE_FLAGS },
 };
@@ -165,7 +165,7 @@ static const struct nl_ruleset rule_set = NL_RULESET(rule_rules);
 static const struct nl_field rule_fields[] = {
 	{ "family", 0, 1, NL_KEEP, NL_NUMBER, 0 },  { "dst_len", 1, 1, NL_KEEP, NL_NUMBER, 0 },
 	{ "src_len", 2, 1, NL_KEEP, NL_NUMBER, 0 }, { "tos", 3, 1, NL_KEEP, NL_BITS, 0 },
-	{ "table", 4, 1, NL_KEEP, NL_NUMBER, 0 },   { "action", 7, 1, NL_KEEP, NL_NUMBER, 0 },
+	{ "frh_table", 4, 1, NL_KEEP, NL_NUMBER, 0 }, { "action", 7, 1, NL_KEEP, NL_NUMBER, 0 },
 	{ "flags", 8, 4, NL_KEEP, NL_BITS, 0 },
 };
 

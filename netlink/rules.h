@@ -105,6 +105,7 @@ struct nl_object {
 	uint8_t request_header; /* of a request, where it differs */
 	int refuse_get;     /* errno for GET requests, 0: they go to the kernel */
 	bool quiet;         /* notifications about it are not passed on */
+	bool distinct;      /* of equal messages in a dump, one is shown: the kernel may begin again behind a chunk's border */
 	bool by_bytes;      /* the kernel's order is a hash table's: messages with equal keys are ordered by their bytes */
 	const struct nl_field *fields;
 	size_t n_fields;

@@ -203,15 +203,14 @@ static int emit_nexthops(struct nl_pass *pass, const struct nlattr *attr, const 
 	while (len - at >= sizeof(struct rtnexthop)) {
 		const struct rtnexthop *hop = (const struct rtnexthop *)(hops + at);
 
-		if (hop->rtnh_len < sizeof(*hop) || hop->rtnh_len > len - at) {
-			pass->env->counters->malformed++;
+		if (hop->rtnh_len < sizeof(*hop) || hop->rtnh_len > len - at)
 			break;
-		}
 		r = emit_nexthop(pass, hop, rule, out);
 		if (r < 0)
 			return r;
 		at += MNL_ALIGN((size_t)hop->rtnh_len) < len - at ? MNL_ALIGN((size_t)hop->rtnh_len) : len - at;
 	}
+	pass->env->counters->malformed += at < len;
 	return nest_end(pass, start, out);
 }
 

@@ -58,6 +58,7 @@ void command_prepare(const char *program, const char *command, char **argv);
 command_fn cmd_log_diff;
 command_fn cmd_log_export;
 command_fn cmd_log_print;
+command_fn cmd_netlink_dump;
 command_fn cmd_run;
 command_fn cmd_syscalls;
 command_fn cmd_version;
