@@ -2,19 +2,24 @@
 /* Captures as text: see hex.h. */
 #include "netlink/hex.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "netlink/protocols.h"
 
+/* ASCII only, whatever the locale. */
+static bool is_blank(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
 bool nl_hex_is_text(const void *bytes, size_t len)
 {
-	const unsigned char *c = bytes;
+	const char *c = bytes;
 
 	for (size_t i = 0; i < len; i++)
-		if (!isprint(c[i]) && !isspace(c[i]))
+		if ((c[i] < ' ' || c[i] > '~') && !is_blank(c[i]))
 			return false;
 	return true;
 }
@@ -50,7 +55,7 @@ int nl_hex_parse(const char *text, size_t len, struct nl_buf *out, struct error 
 			i = skip_comment(text, i, len);
 			continue;
 		}
-		if (isspace((unsigned char)text[i])) {
+		if (is_blank(text[i])) {
 			line += text[i++] == '\n';
 			continue;
 		}
@@ -66,10 +71,20 @@ int nl_hex_parse(const char *text, size_t len, struct nl_buf *out, struct error 
 	return 0;
 }
 
+static const char *find(const char *text, size_t len, const char *key)
+{
+	size_t n = strlen(key);
+
+	for (size_t i = 0; n <= len && i <= len - n; i++)
+		if (memcmp(text + i, key, n) == 0)
+			return text + i;
+	return NULL;
+}
+
 int nl_hex_protocol(const char *text, size_t len)
 {
 	static const char key[] = "# protocol: ";
-	const char *at = memmem(text, len, key, strlen(key));
+	const char *at = find(text, len, key);
 	const struct nl_protocol *protocol;
 	size_t left;
 
@@ -80,7 +95,7 @@ int nl_hex_protocol(const char *text, size_t len)
 	for (size_t i = 0; (protocol = nl_protocol_at(i)); i++) {
 		size_t n = strlen(protocol->name);
 
-		if (n <= left && memcmp(at, protocol->name, n) == 0 && (n == left || isspace((unsigned char)at[n])))
+		if (n <= left && memcmp(at, protocol->name, n) == 0 && (n == left || is_blank(at[n])))
 			return protocol->number;
 	}
 	return -1;

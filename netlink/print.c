@@ -3,7 +3,6 @@
 #include "netlink/print.h"
 
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
@@ -70,7 +69,7 @@ static void print_string(FILE *out, const uint8_t *value, size_t len)
 		len--;
 	fputc('"', out);
 	for (size_t i = 0; i < len; i++) {
-		if (isprint(value[i]) && value[i] != '"' && value[i] != '\\')
+		if (value[i] >= ' ' && value[i] <= '~' && value[i] != '"' && value[i] != '\\')
 			fputc(value[i], out);
 		else
 			fprintf(out, "\\x%02x", value[i]);

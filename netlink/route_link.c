@@ -9,10 +9,11 @@
  */
 #include "netlink/objects.h"
 
-#include <net/if.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <libmnl/libmnl.h>
+#include <linux/if.h>
 #include <linux/if_arp.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
@@ -20,15 +21,6 @@
 #include "base/cleanup.h"
 #include "netlink/values.h"
 #include "netlink/walk.h"
-
-/* Names from <linux/if.h>, which cannot be included beside <net/if.h>. */
-enum {
-	LINK_LOWER_UP = 1 << 16,
-	LINK_DORMANT = 1 << 17,
-	OPER_UNKNOWN = 0,
-	OPER_DOWN = 2,
-	OPER_UP = 6,
-};
 
 /* inet6 device flag: addresses may be configured. */
 #define INET6_READY 0x80000000u
@@ -180,8 +172,8 @@ static int emit_protinfo(struct nl_pass *pass, const struct nlattr *attr, struct
 static int emit_operstate(struct nl_pass *pass, const struct nlattr *attr, struct nl_buf *out)
 {
 	if (pass->loopback)
-		return emit_u8(attr, OPER_UNKNOWN, out);
-	return emit_u8(attr, pass->up ? OPER_UP : OPER_DOWN, out);
+		return emit_u8(attr, IF_OPER_UNKNOWN, out);
+	return emit_u8(attr, pass->up ? IF_OPER_UP : IF_OPER_DOWN, out);
 }
 
 /* The loopback has a carrier even when it is down. */
@@ -351,7 +343,7 @@ static const struct nl_field link_fields[] = {
 	{ "type", 2, 2, NL_KEEP, NL_NUMBER, 0 },
 	{ "index", 4, 4, NL_INDEX, NL_NUMBER, 0 },
 	/* Who listens on the host is not seen; running and carrier are set in link_finish(). */
-	{ "flags", 8, 4, NL_CLEAR, NL_BITS, IFF_PROMISC | IFF_ALLMULTI | LINK_DORMANT },
+	{ "flags", 8, 4, NL_CLEAR, NL_BITS, IFF_PROMISC | IFF_ALLMULTI | IFF_DORMANT },
 	{ "change", 12, 4, NL_ZERO, NL_BITS, 0 },
 };
 
@@ -373,7 +365,7 @@ static bool link_wanted(struct nl_pass *pass, const void *structure, const void 
 
 static void link_finish(struct nl_pass *pass, void *structure)
 {
-	const uint32_t follows_carrier = IFF_RUNNING | LINK_LOWER_UP;
+	const uint32_t follows_carrier = IFF_RUNNING | IFF_LOWER_UP;
 	uint8_t *flags = (uint8_t *)structure + offsetof(struct ifinfomsg, ifi_flags);
 	uint64_t now = nl_load(flags, 4);
 
