@@ -100,6 +100,8 @@ static int finish_config(struct jread_reader *r, const struct jread_value *value
 	res = check_platform(r, value, cfg);
 	if (res == 0)
 		res = fill_absent(r, cfg);
+	if (res == 0)
+		res = oci_resolve_idmaps(r, value, cfg);
 	if (res < 0)
 		return res;
 	res = oci_config_validate(cfg, &problem);

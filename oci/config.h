@@ -112,7 +112,7 @@ struct oci_process {
 /* ---- mounts ---- */
 
 struct oci_id_mapping {
-	uint32_t container_id, host_id, size;
+	uint32_t container_id, host_id, size; /* no range runs past the last id, and size is not 0 */
 };
 
 struct oci_id_mappings {
@@ -139,9 +139,11 @@ struct oci_mount {
 	 */
 	uint64_t rec_attr_set, rec_attr_clear;
 	bool tmpcopyup;
+	/* "idmap" and "ridmap", also with mappings of their own as podman hands them over: "idmap=uids=0-1-10;gids=@0-1-10". */
 	enum oci_idmap idmap;
 	char *data; /* the other options, joined by commas; NULL without any */
 	struct oci_id_mappings uid_mappings, gid_mappings; /* of an idmapped mount; empty: those of the container */
+	bool uid_relative, gid_relative; /* false once a config was parsed: their host ids were looked up in linux.*Mappings */
 };
 
 /* ---- hooks ---- */

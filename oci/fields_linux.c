@@ -99,28 +99,32 @@ static bool overlap(uint32_t a, uint32_t size_a, uint32_t b, uint32_t size_b)
 	return a < b ? b - a < size_a : a - b < size_b;
 }
 
-int oci_to_id_mappings(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
+int oci_check_overlap(struct jread_reader *r, const struct jread_value *value, const struct oci_id_mappings *maps)
 {
-	const struct oci_id_mappings *maps = out;
 	const struct oci_id_mapping *a, *b;
 	size_t i, j;
 	int res;
 
-	res = jread_to_list(r, value, &mapping_list, out);
-	if (res < 0)
-		return res;
 	for (i = 0; i < maps->count; i++) {
 		for (j = 0; j < i; j++) {
 			a = &maps->items[i];
 			b = &maps->items[j];
-			if (overlap(a->container_id, a->size, b->container_id, b->size) ||
-			    overlap(a->host_id, a->size, b->host_id, b->size)) {
-				res = jread_enter_index(r, value, i);
-				return res < 0 ? res : jread_fail(r, value, "overlaps with entry %zu", j);
-			}
+			if (!overlap(a->container_id, a->size, b->container_id, b->size) &&
+			    !overlap(a->host_id, a->size, b->host_id, b->size))
+				continue;
+			res = jread_enter_index(r, value, i);
+			return res < 0 ? res : jread_fail(r, value, "overlaps with entry %zu", j);
 		}
 	}
 	return 0;
+}
+
+int oci_to_id_mappings(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
+{
+	int res;
+
+	res = jread_to_list(r, value, &mapping_list, out);
+	return res < 0 ? res : oci_check_overlap(r, value, out);
 }
 
 /* ---- devices ---- */

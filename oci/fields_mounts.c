@@ -139,12 +139,46 @@ static void apply_option(struct oci_mount *m, const struct oci_mount_option *opt
 	}
 }
 
+/* An option with a value that is ours all the same; 1 if `text` is one. */
+static int apply_idmap(struct jread_reader *r, const struct jread_value *value, const char *text, struct oci_mount *m)
+{
+	static const struct {
+		const char *start;
+		enum oci_idmap idmap;
+	} rows[] = { { "idmap=", OCI_IDMAP_MOUNT }, { "ridmap=", OCI_IDMAP_RECURSIVE } };
+	size_t i, n;
+	int res;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		n = strlen(rows[i].start);
+		if (strncmp(text, rows[i].start, n) != 0)
+			continue;
+		m->idmap = rows[i].idmap;
+		res = oci_parse_idmap(r, value, text + n, m);
+		return res < 0 ? res : 1;
+	}
+	return 0;
+}
+
+/* Appends to a list that is joined by commas. */
+static void append_data(char *data, const char *text)
+{
+	size_t n = strlen(data);
+
+	if (!*text)
+		return;
+	if (n > 0)
+		data[n++] = ',';
+	memcpy(data + n, text, strlen(text) + 1);
+}
+
 /* The options that are none of ours go to the filesystem. */
-static int split_options(struct jread_reader *r, struct oci_mount *m)
+static int split_options(struct jread_reader *r, const struct jread_value *value, struct oci_mount *m)
 {
 	const struct oci_mount_option *option;
-	size_t i, size = 1, n = 0, len;
+	size_t i, size = 1;
 	char *data;
+	int res;
 
 	for (i = 0; i < m->options.count; i++)
 		size += strlen(m->options.items[i]) + 1;
@@ -153,19 +187,15 @@ static int split_options(struct jread_reader *r, struct oci_mount *m)
 		return jread_no_memory(r);
 	for (i = 0; i < m->options.count; i++) {
 		option = find_option(m->options.items[i]);
-		if (option) {
+		res = option ? 1 : apply_idmap(r, value, m->options.items[i], m);
+		if (res < 0)
+			return res;
+		if (option)
 			apply_option(m, option);
-			continue;
-		}
-		len = strlen(m->options.items[i]);
-		if (len == 0)
-			continue;
-		if (n > 0)
-			data[n++] = ',';
-		memcpy(data + n, m->options.items[i], len);
-		n += len;
+		else if (res == 0)
+			append_data(data, m->options.items[i]);
 	}
-	m->data = n > 0 ? data : NULL;
+	m->data = *data ? data : NULL;
 	return 0;
 }
 
@@ -214,7 +244,7 @@ static int finish_mount(struct jread_reader *r, const struct jread_value *value,
 	if (res == 0)
 		res = oci_strings_default(r, &m->options);
 	if (res == 0)
-		res = split_options(r, m);
+		res = split_options(r, value, m);
 	if (res < 0)
 		return res;
 	/* Docker writes the type alone at times. */

@@ -547,10 +547,20 @@ int jread_to_limit_i64(struct jread_reader *r, const struct jread_value *value, 
 
 /* ---- names ---- */
 
-int jread_find_name(struct jread_reader *r, const struct jread_value *value, const struct jread_name *names,
-		   uint64_t *ret_value)
+/* Apart, because the list is made for a failure only. */
+static int fail_unknown_name(struct jread_reader *r, const struct jread_value *value, const struct jread_name *names)
 {
+	const struct jread_name *name;
 	char known[400] = "";
+
+	for (name = names; name->name; name++)
+		append(known, sizeof(known), "%s%s", name == names ? "" : ", ", name->name);
+	return jread_fail(r, value, "unknown value '%.64s', known are: %s", value->text, known);
+}
+
+int jread_find_name(struct jread_reader *r, const struct jread_value *value, const struct jread_name *names,
+		    uint64_t *ret_value)
+{
 	const struct jread_name *name;
 	int res;
 
@@ -558,13 +568,12 @@ int jread_find_name(struct jread_reader *r, const struct jread_value *value, con
 	if (res < 0)
 		return res;
 	for (name = names; name->name; name++) {
-		if (strlen(name->name) == value->len && memcmp(name->name, value->text, value->len) == 0) {
-			*ret_value = name->value;
-			return 0;
-		}
-		append(known, sizeof(known), "%s%s", name == names ? "" : ", ", name->name);
+		if (strlen(name->name) != value->len || memcmp(name->name, value->text, value->len) != 0)
+			continue;
+		*ret_value = name->value;
+		return 0;
 	}
-	return jread_fail(r, value, "unknown value '%.64s', known are: %s", value->text, known);
+	return fail_unknown_name(r, value, names);
 }
 
 int jread_to_name_int(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)

@@ -260,6 +260,7 @@ const struct jread_value *jread_object_get(const struct jread_value *object, con
 static const struct jread_value *find_child(const struct jread_value *value, const char *path, size_t *ret_len)
 {
 	const struct jread_value *v, *best = NULL;
+	size_t rest = strlen(path);
 	unsigned index, i = 0;
 	int n = 0;
 
@@ -270,7 +271,9 @@ static const struct jread_value *find_child(const struct jread_value *value, con
 		return v;
 	}
 	for (v = value->first; value->type == JREAD_OBJECT && v; v = v->next) {
-		if (v->key_len == 0 || strncmp(path, v->key, v->key_len) != 0 || (best && best->key_len >= v->key_len))
+		if (v->key_len == 0 || v->key_len > rest || memcmp(path, v->key, v->key_len) != 0)
+			continue; /* a key may have a NUL, so strncmp() will not do */
+		if (best && best->key_len >= v->key_len)
 			continue;
 		if (strchr(".[", path[v->key_len]))
 			best = v;

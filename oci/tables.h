@@ -16,6 +16,18 @@ extern const struct jread_object oci_seccomp_object; /* struct oci_seccomp */
 /* struct oci_id_mappings; neither side may overlap or run past 2^32 - 1. */
 jread_convert_fn oci_to_id_mappings;
 
+/* -EINVAL with a complaint about `value` if two entries share ids on either side. */
+int oci_check_overlap(struct jread_reader *r, const struct jread_value *value, const struct oci_id_mappings *maps);
+
+/*
+ * What stands behind "idmap=": "uids=0-1-10#10-11-10;gids=@0-3-10", triplets of an id in the file system, an id outside and
+ * a size; "@" makes the outside ids those of the container. Sets the mappings of *m.
+ */
+int oci_parse_idmap(struct jread_reader *r, const struct jread_value *value, const char *text, struct oci_mount *m);
+
+/* Replaces the outside ids of relative mappings by what the mappings of the container make of them. */
+int oci_resolve_idmaps(struct jread_reader *r, const struct jread_value *value, struct oci_config *cfg);
+
 /* Gives a list that was not written its empty array. */
 int oci_strings_default(struct jread_reader *r, struct oci_strings *strings);
 

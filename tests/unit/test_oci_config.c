@@ -340,6 +340,32 @@ Test(oci_config, full_seccomp)
 	oci_config_free(&cfg);
 }
 
+Test(oci_config, idmap_options)
+{
+	struct oci_config cfg;
+	const struct oci_mount *m;
+
+	load_good("idmap.json", &cfg);
+	m = &cfg.mounts[0];
+	cr_expect_eq(m->idmap, OCI_IDMAP_MOUNT);
+	cr_expect_eq(m->uid_mappings.count, 2);
+	cr_expect(m->uid_mappings.items[1].container_id == 10 && m->uid_mappings.items[1].host_id == 11 &&
+		  m->uid_mappings.items[1].size == 10);
+	cr_expect_eq(m->gid_mappings.items[0].host_id, 3);
+	cr_expect_null(m->data);
+	m = &cfg.mounts[1];
+	cr_expect_eq(m->idmap, OCI_IDMAP_RECURSIVE);
+	cr_expect_eq(m->flags, MS_BIND | MS_REC | MS_RDONLY);
+	cr_expect(m->uid_mappings.items[0].container_id == 5 && m->uid_mappings.items[0].host_id == 5001);
+	cr_expect_eq(m->uid_mappings.items[1].host_id, 100000);
+	cr_expect(m->gid_mappings.items[0].container_id == 7 && m->gid_mappings.items[0].host_id == 200002);
+	cr_expect_not(m->uid_relative || m->gid_relative);
+	m = &cfg.mounts[2];
+	cr_expect_eq(m->idmap, OCI_IDMAP_MOUNT);
+	cr_expect_eq(m->uid_mappings.count, 0);
+	oci_config_free(&cfg);
+}
+
 /* Numbers are read as text: the ends of every range. */
 Test(oci_config, numbers_at_the_ends_of_their_range)
 {
