@@ -5,6 +5,7 @@
 #include <sys/capability.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "container/internal.h"
 
 DEFINE_CLEANUP(caps, struct _cap_struct, cap_free)
@@ -24,6 +25,19 @@ int caps_drop_bounding(const struct container_caps *caps, struct error *err)
 	return 0;
 }
 
+/* What this process holds. A set can only be made of these. */
+static uint64_t held(void)
+{
+	_cleanup_(cleanup_caps) struct _cap_struct *state = cap_get_proc();
+	cap_flag_value_t value;
+	uint64_t mask = 0;
+
+	for (cap_value_t cap = 0; state && cap < cap_max_bits() && cap < 64; cap++)
+		if (cap_get_flag(state, cap, CAP_PERMITTED, &value) == 0 && value == CAP_SET)
+			mask |= UINT64_C(1) << cap;
+	return mask;
+}
+
 static int fill(cap_t state, cap_flag_t flag, uint64_t mask)
 {
 	for (cap_value_t cap = 0; cap < cap_max_bits(); cap++)
@@ -32,24 +46,29 @@ static int fill(cap_t state, cap_flag_t flag, uint64_t mask)
 	return 0;
 }
 
+/* The specification wants a capability that cannot be granted to be left out, not to be an error. */
 int caps_apply(const struct container_caps *caps, bool keep_admin, struct error *err)
 {
 	_cleanup_(cleanup_caps) struct _cap_struct *state = NULL;
-	uint64_t extra = keep_admin ? UINT64_C(1) << CAP_SYS_ADMIN : 0;
+	uint64_t ours = held(), extra = keep_admin ? UINT64_C(1) << CAP_SYS_ADMIN & ours : 0;
+	uint64_t permitted = caps->permitted & ours, inheritable = caps->inheritable & ours;
 
 	if (!caps->set)
 		return 0;
+	if ((caps->permitted | caps->inheritable) & ~ours)
+		log_debug("capabilities 0x%llx cannot be granted",
+			  (unsigned long long)((caps->permitted | caps->inheritable) & ~ours));
 	state = cap_init();
 	if (!state)
 		return error_errno(err, errno, "capabilities");
-	if (fill(state, CAP_PERMITTED, caps->permitted | extra) < 0 ||
-	    fill(state, CAP_EFFECTIVE, (caps->effective & caps->permitted) | extra) < 0 ||
-	    fill(state, CAP_INHERITABLE, caps->inheritable) < 0)
+	if (fill(state, CAP_PERMITTED, permitted | extra) < 0 ||
+	    fill(state, CAP_EFFECTIVE, (caps->effective & permitted) | extra) < 0 ||
+	    fill(state, CAP_INHERITABLE, inheritable) < 0)
 		return error_errno(err, errno, "capabilities");
 	if (cap_set_proc(state) < 0)
 		return error_errno(err, errno, "cannot set the capabilities");
 	for (cap_value_t cap = 0; cap < cap_max_bits(); cap++)
-		if (has(caps->ambient, cap) && cap_set_ambient(cap, CAP_SET) < 0)
+		if (has(caps->ambient & permitted & inheritable, cap) && cap_set_ambient(cap, CAP_SET) < 0)
 			return error_errno(err, errno, "cannot raise ambient capability %d", cap);
 	return 0;
 }

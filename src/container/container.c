@@ -42,47 +42,138 @@ static unsigned long own_namespaces(const struct container_spec *spec)
 	return spec->network_host ? flags & ~(unsigned long)CLONE_NEWNET : flags;
 }
 
-/* fork() into new namespaces, with a pidfd. The cgroup namespace comes later, see init.c. */
-static pid_t clone_into(unsigned long flags, int *ret_pidfd)
+/* fork() into new namespaces. The cgroup and time namespaces come later, see init.c. */
+static pid_t clone_into(unsigned long flags, bool sibling)
 {
 	struct clone_args args = {
-		.flags = (flags & ~(unsigned long)CLONE_NEWCGROUP) | CLONE_PIDFD,
-		.pidfd = (uint64_t)(uintptr_t)ret_pidfd,
-		.exit_signal = SIGCHLD,
+		.flags = flags & ~(unsigned long)(CLONE_NEWCGROUP | CLONE_NEWTIME),
+		.exit_signal = sibling ? 0 : SIGCHLD,
 	};
 
+	if (sibling)
+		args.flags |= CLONE_PARENT;
 	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 }
 
-/* The child starts with all signals blocked, so that no handler of ours runs in it. */
-static int create_init(const struct container_spec *spec, struct container *c, const int channel[2], const int reaped[2],
-		       struct error *err)
+static const char *join_path(const struct container_spec *spec, int nstype)
 {
-	struct child_ends ends = {
-		.channel = channel[1],
-		.reaped_fd = reaped[1],
-		.namespaces = own_namespaces(spec),
-	};
+	for (size_t i = 0; i < spec->n_joins; i++)
+		if (spec->joins[i].nstype == nstype)
+			return spec->joins[i].path;
+	return NULL;
+}
+
+static int enter(const char *path, int nstype, struct error *err)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || setns(fd, nstype) < 0)
+		return error_errno(err, errno, "cannot join the namespace %s", path);
+	return 0;
+}
+
+/*
+ * Joining a user namespace cannot be undone, and new namespaces must be made inside it: a helper process joins, makes
+ * process 1 as its sibling, tells its number, and ends. Does not return in the helper.
+ */
+static _Noreturn void launch_from_inside(const struct container_spec *spec, const struct child_ends *ends)
+{
+	const char *pid_path = join_path(spec, CLONE_NEWPID);
+	struct channel_message message = { .kind = CHANNEL_CHILD };
+	struct error err = { 0 };
+	pid_t pid;
+
+	if (enter(join_path(spec, CLONE_NEWUSER), CLONE_NEWUSER, &err) < 0)
+		child_fail(ends->channel, &err, STATUS_FAILURE);
+	userns_become_root();
+	if (pid_path && enter(pid_path, CLONE_NEWPID, &err) < 0)
+		child_fail(ends->channel, &err, STATUS_FAILURE);
+	pid = clone_into(ends->namespaces, true);
+	if (pid == 0)
+		init_main(spec, ends);
+	if (pid < 0) {
+		(void)error_errno(&err, errno, "cannot create the container's namespaces in the user namespace joined");
+		child_fail(ends->channel, &err, STATUS_FAILURE);
+	}
+	message.code = pid;
+	(void)channel_send(ends->channel, &message);
+	_exit(0);
+}
+
+/* The child's way, with its ends of everything. */
+static _Noreturn void child_main(const struct container_spec *spec, const struct child_ends *ends, int channel, int reaped)
+{
+	(void)close(channel);
+	if (reaped >= 0)
+		(void)close(reaped);
+	if (join_path(spec, CLONE_NEWUSER))
+		launch_from_inside(spec, ends);
+	init_main(spec, ends);
+}
+
+/* Makes the child with all signals blocked, so that no handler of ours runs in it. */
+static pid_t clone_quietly(const struct container_spec *spec, const struct child_ends *ends, int channel, int reaped)
+{
+	bool helper = join_path(spec, CLONE_NEWUSER) != NULL;
 	sigset_t all, before;
+	pid_t pid;
 	int code;
 
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_BLOCK, &all, &before);
-	c->init_pid = clone_into(ends.namespaces, &c->init_pidfd);
+	pid = helper ? fork() : clone_into(ends->namespaces, false);
 	code = errno;
-	if (c->init_pid == 0) {
-		(void)close(channel[0]);
-		if (reaped[0] >= 0)
-			(void)close(reaped[0]);
-		init_main(spec, &ends);
-	}
+	if (pid == 0)
+		child_main(spec, ends, channel, reaped);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	errno = code;
+	return pid;
+}
+
+/* A pid namespace is joined by the creator for its next child, and left again. */
+static pid_t clone_in_pid_namespace(const struct container_spec *spec, const struct child_ends *ends, int channel, int reaped,
+				    struct error *err)
+{
+	const char *path = join_path(spec, CLONE_NEWUSER) ? NULL : join_path(spec, CLONE_NEWPID);
+	_cleanup_close_ int own = -1;
+	pid_t pid;
+	int code;
+
+	if (!path)
+		return clone_quietly(spec, ends, channel, reaped);
+	own = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
+	if (own < 0 || enter(path, CLONE_NEWPID, err) < 0)
+		return -1;
+	pid = clone_quietly(spec, ends, channel, reaped);
+	code = errno;
+	(void)setns(own, CLONE_NEWPID);
+	errno = code;
+	return pid;
+}
+
+static int give_maps(const struct container_spec *spec, const struct container *c, struct error *err)
+{
+	const struct channel_message go = { .kind = CHANNEL_GO };
+	int r;
+
+	r = userns_write_maps(c->init_pid, &spec->maps, err);
+	return r < 0 ? r : channel_send(c->channel, &go);
+}
+
+static int create_init(const struct container_spec *spec, struct container *c, const struct child_ends *ends,
+		       struct error *err)
+{
+	int code;
+
+	c->init_pid = clone_in_pid_namespace(spec, ends, c->channel, c->reaped_fd, err);
+	code = errno;
 	if (c->init_pid > 0)
-		return 0;
+		return ends->namespaces & CLONE_NEWUSER ? give_maps(spec, c, err) : 0;
 	c->init_pid = 0;
-	c->init_pidfd = -1;
+	if (err && err->code)
+		return -err->code;
 	(void)error_errno(err, code, "cannot create the container's namespaces");
-	namespaces_explain(ends.namespaces, err);
+	namespaces_explain(ends->namespaces, err);
 	return -code;
 }
 
@@ -99,6 +190,12 @@ static int report_death(struct container *c, struct error *err)
 			 WEXITSTATUS(status));
 }
 
+static void reap_launcher(struct container *c)
+{
+	while (waitpid(c->init_pid, NULL, __WALL) < 0 && errno == EINTR)
+		;
+}
+
 static int take_message(struct container *c, const struct channel_message *message, pid_t sender, int attached,
 			struct error *err)
 {
@@ -112,6 +209,10 @@ static int take_message(struct container *c, const struct channel_message *messa
 	case CHANNEL_READY:
 		c->guest_pid = sender;
 		return 1;
+	case CHANNEL_CHILD:
+		reap_launcher(c);
+		c->init_pid = message->code;
+		return 0;
 	case CHANNEL_GO:
 		break;
 	}
@@ -135,7 +236,10 @@ static int wait_until_ready(struct container *c, struct error *err)
 	if (r < 0)
 		return r;
 	c->guest_pidfd = (int)syscall(SYS_pidfd_open, c->guest_pid, 0);
-	return c->guest_pidfd < 0 ? error_errno(err, errno, "cannot open the guest process %d", c->guest_pid) : 0;
+	c->init_pidfd = (int)syscall(SYS_pidfd_open, c->init_pid, 0);
+	if (c->guest_pidfd < 0 || c->init_pidfd < 0)
+		return error_errno(err, errno, "cannot open the guest process %d", c->guest_pid);
+	return 0;
 }
 
 static int check_spec(const struct container_spec *spec, struct error *err)
@@ -149,29 +253,47 @@ static int check_spec(const struct container_spec *spec, struct error *err)
 	return 0;
 }
 
-static int create(const struct container_spec *spec, struct container *c, struct error *err)
+static int open_ends(const struct container_spec *spec, struct container *c, struct child_ends *ends, struct error *err)
 {
-	int channel[2], reaped[2] = { -1, -1 }, r;
+	int channel[2], reaped[2], r;
 
-	r = check_spec(spec, err);
-	if (r < 0)
-		return r;
 	r = channel_open(channel);
 	if (r < 0)
 		return error_errno(err, -r, "cannot create a socket pair");
 	c->channel = channel[0];
-	if (spec->own_init) {
-		if (pipe2(reaped, O_CLOEXEC | O_NONBLOCK) < 0) {
-			r = error_errno(err, errno, "cannot create a pipe");
-			cleanup_close(&channel[1]);
-			return r;
-		}
-		(void)fcntl(reaped[1], F_SETPIPE_SZ, REAPED_PIPE_SIZE);
-		c->reaped_fd = reaped[0];
-	}
-	r = create_init(spec, c, channel, reaped, err);
-	cleanup_close(&channel[1]);
-	cleanup_close(&reaped[1]);
+	ends->channel = channel[1];
+	if (!spec->own_init)
+		return 0;
+	if (pipe2(reaped, O_CLOEXEC | O_NONBLOCK) < 0)
+		return error_errno(err, errno, "cannot create a pipe");
+	(void)fcntl(reaped[1], F_SETPIPE_SZ, REAPED_PIPE_SIZE);
+	c->reaped_fd = reaped[0];
+	ends->reaped_fd = reaped[1];
+	return 0;
+}
+
+static void close_ends(const struct container_spec *spec, struct child_ends *ends)
+{
+	cleanup_close(&ends->channel);
+	cleanup_close(&ends->reaped_fd);
+	for (size_t i = 0; ends->idmapped && i < spec->n_mounts; i++)
+		cleanup_close(&ends->idmapped[i]);
+	free(ends->idmapped);
+}
+
+static int create(const struct container_spec *spec, struct container *c, struct error *err)
+{
+	struct child_ends ends = { .channel = -1, .reaped_fd = -1, .namespaces = own_namespaces(spec) };
+	int r;
+
+	r = check_spec(spec, err);
+	if (r == 0)
+		r = open_ends(spec, c, &ends, err);
+	if (r == 0)
+		r = mounts_prepare_idmapped(spec, &ends.idmapped, err);
+	if (r == 0)
+		r = create_init(spec, c, &ends, err);
+	close_ends(spec, &ends);
 	return r < 0 ? r : wait_until_ready(c, err);
 }
 

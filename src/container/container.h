@@ -40,6 +40,16 @@ enum container_session {
 	SESSION_KEEP, /* the caller's session, in a process group of its own: shares the caller's controlling terminal */
 };
 
+/* Numbers from .inside on are those from .outside on of the parent. */
+struct container_id_map {
+	uint32_t inside, outside, count;
+};
+
+struct container_id_maps {
+	const struct container_id_map *uids, *gids;
+	size_t n_uids, n_gids;
+};
+
 /* One more mount. The strings are borrowed. */
 struct container_mount {
 	const char *type;    /* bind, tmpfs, proc, sysfs, devpts, mqueue, cgroup, cgroup2, overlay, or any the kernel knows */
@@ -52,6 +62,8 @@ struct container_mount {
 	const char *data;                        /* options of the file system itself */
 	bool copy_up;  /* tmpcopyup: a tmpfs that starts with the contents of the target */
 	bool optional; /* failure is not an error (a mount that the host may not offer) */
+	bool idmap, idmap_recursive;         /* owners are shown through .maps, or those of the container's user namespace */
+	struct container_id_maps maps;
 };
 
 /* A device node, made with mknod, or bound from the host where mknod is not allowed. */
@@ -79,10 +91,28 @@ struct container_caps {
 	uint64_t bounding, effective, inheritable, permitted, ambient;
 };
 
-/* A namespace to join instead of making one. */
+/* A namespace to join instead of making one. In the order of entering: user first, mount last. */
 struct container_join {
 	int nstype;       /* CLONE_NEW* */
 	const char *path; /* borrowed */
+};
+
+struct container_scheduler {
+	bool set;
+	int policy;
+	int nice, priority;
+	uint64_t flags, runtime_ns, deadline_ns, period_ns;
+};
+
+struct container_io_priority {
+	bool set;
+	int io_class, priority;
+};
+
+struct container_time_offset {
+	bool set;
+	int64_t seconds;
+	uint32_t nanoseconds;
 };
 
 enum { CONTAINER_DEFAULT_NAMESPACES = 1 }; /* value of .namespaces: pid, mount, net, uts, ipc, cgroup */
@@ -94,13 +124,16 @@ enum { CONTAINER_DEFAULT_NAMESPACES = 1 }; /* value of .namespaces: pid, mount, 
 struct container_spec {
 	char **argv, **envp; /* NULL-terminated; envp is the whole environment of the guest (NULL: empty) */
 	const char *cwd;     /* in the guest's view; NULL: the caller's own directory, "/" if that has no name any more */
+	bool create_cwd;     /* make it where missing */
+	bool default_home;   /* add HOME from the guest's /etc/passwd where envp has none */
 	const char *hostname, *domainname;
 
 	enum container_root root_kind;
 	const char *root_path; /* ROOT_PATH */
 	bool root_cow; /* ROOT_PATH: a copy-on-write view of it */
 	bool root_readonly;
-	unsigned long root_propagation; /* MS_PRIVATE|MS_REC by default (0) */
+	unsigned long root_propagation; /* MS_*, MS_REC; 0: private */
+	bool no_pivot;                  /* move the mount and chroot instead of pivot_root(2): for a root on an initramfs */
 	char **writable;                /* host paths that are written for real */
 	size_t n_writable;
 	bool cow_cwd;            /* the current directory is copy-on-write too; otherwise it is written for real */
@@ -117,6 +150,8 @@ struct container_spec {
 	size_t n_sysctls;
 
 	unsigned long namespaces; /* CLONE_NEW* to create, or CONTAINER_DEFAULT_NAMESPACES */
+	struct container_id_maps maps; /* with CLONE_NEWUSER */
+	struct container_time_offset monotonic_offset, boottime_offset; /* with CLONE_NEWTIME */
 	const struct container_join *joins;
 	size_t n_joins;
 	bool network_host; /* no network namespace of its own */
@@ -139,14 +174,16 @@ struct container_spec {
 	bool no_new_privs;
 	bool set_oom_score_adj;
 	int oom_score_adj;
-	bool set_nice; /* false: nice 0, SCHED_OTHER */
-	int nice;
+	struct container_scheduler scheduler;     /* not set: SCHED_OTHER, nice 0 */
+	struct container_io_priority io_priority; /* not set: none */
+	const char *lsm_exec;                     /* what /proc/self/attr/exec gets, or NULL */
 	bool randomize; /* keep address space randomisation on */
 	unsigned long personality;
 
 	enum container_session session;
 	int stdio[3];       /* descriptors of the caller that become 0, 1, 2; -1: /dev/null */
 	bool terminal;      /* make a pty inside the container and use it as 0, 1, 2; its master comes back */
+	unsigned short terminal_rows, terminal_columns; /* 0: not set */
 	unsigned preserve_fds; /* descriptors 3 .. 3+n-1 of the caller stay open in the guest */
 
 	bool pin_cpu;
@@ -158,6 +195,10 @@ struct container_spec {
 	/* Called by the process 1 of the container with its new root mounted, before it is entered. 0 or -errno; may be NULL. */
 	int (*prepare_root)(void *arg, int root_fd, struct error *err);
 	void *prepare_arg;
+
+	/* Called in the guest process after the go-ahead, before the filter. 0 or -errno; may be NULL. */
+	int (*start_hook)(void *arg, struct error *err);
+	void *start_arg;
 
 	/*
 	 * Called in the guest process as the last thing before execve. When it has returned 0 the next system call is execve.

@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -85,18 +84,6 @@ static bool must_open_up(const struct cow *cow, const char *path)
 	if (cow->kept[0] && path_is_under(cow->kept, path))
 		return true;
 	return cow->stage->userns && mount_table_has_below(&cow->stage->mounts, path);
-}
-
-/* The directory shows the owner, mode and times of its lower layer's. Owners that are not mapped cannot be given. */
-static int copy_attributes(int dirfd, const char *name, const struct stat *st)
-{
-	const struct timespec times[2] = { st->st_atim, st->st_mtim };
-
-	if (fchownat(dirfd, name, st->st_uid, st->st_gid, AT_SYMLINK_NOFOLLOW) < 0 && errno != EINVAL && errno != EPERM)
-		return -errno;
-	if (!S_ISLNK(st->st_mode) && fchmodat(dirfd, name, st->st_mode & 07777, 0) < 0)
-		return -errno;
-	return utimensat(dirfd, name, times, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
 }
 
 /* "/var/lib" -> "@var@lib": one file name for a path. */
@@ -331,19 +318,6 @@ static int copy_symlink(struct cow *cow, const char *path, const struct stat *st
 	if (symlinkat(target, parent, name) < 0 && errno != EEXIST)
 		return error_errno(err, errno, "cannot create the link %s", path);
 	(void)copy_attributes(parent, name, st);
-	return 0;
-}
-
-static int copy_bytes(int from, int to, off_t size)
-{
-	ssize_t n;
-
-	while (size > 0) {
-		n = sendfile(to, from, NULL, (size_t)size);
-		if (n <= 0)
-			return n < 0 ? -errno : 0;
-		size -= n;
-	}
 	return 0;
 }
 

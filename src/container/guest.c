@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
+#include <pwd.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -71,11 +72,22 @@ static int set_default_limit(size_t i)
 	return setrlimit(resource, &want) < 0 ? -errno : 0;
 }
 
+/* A default must not lower first what could not be raised again. */
+static bool is_asked_for(const struct container_spec *spec, int resource)
+{
+	for (size_t i = 0; i < spec->n_rlimits; i++)
+		if (spec->rlimits[i].resource == resource)
+			return true;
+	return false;
+}
+
 static int set_limits(const struct container_spec *spec, struct error *err)
 {
 	int r;
 
 	for (size_t i = 0; !spec->plain_rlimits && i < ARRAY_SIZE(default_limits); i++) {
+		if (is_asked_for(spec, default_limits[i].resource))
+			continue;
 		r = set_default_limit(i);
 		if (r < 0)
 			return error_errno(err, -r, "cannot set resource limit %d", default_limits[i].resource);
@@ -90,17 +102,51 @@ static int set_limits(const struct container_spec *spec, struct error *err)
 	return 0;
 }
 
-static int set_scheduling(const struct container_spec *spec, struct error *err)
+/* struct sched_attr of sched_setattr(2), version 1; the C library has none. */
+struct scheduling {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime_ns, deadline_ns, period_ns;
+};
+
+static int set_policy(const struct container_scheduler *s, struct error *err)
 {
 	const struct sched_param param = { 0 };
-	cpu_set_t cpus;
+	const struct scheduling attr = {
+		.size = sizeof(attr),
+		.policy = (uint32_t)s->policy,
+		.flags = s->flags,
+		.nice = s->nice,
+		.priority = (uint32_t)s->priority,
+		.runtime_ns = s->runtime_ns,
+		.deadline_ns = s->deadline_ns,
+		.period_ns = s->period_ns,
+	};
 
+	if (s->set)
+		return syscall(SYS_sched_setattr, 0, &attr, 0) < 0 ? error_errno(err, errno, "cannot set the scheduler") : 0;
 	/* Back to ordinary; who may not raise itself again keeps what it has, which changes no result, only the speed. */
 	if (sched_getscheduler(0) != SCHED_OTHER)
 		(void)sched_setscheduler(0, SCHED_OTHER, &param);
-	if (setpriority(PRIO_PROCESS, 0, spec->set_nice ? spec->nice : 0) < 0 && spec->set_nice)
-		return error_errno(err, errno, "cannot set nice to %d", spec->nice);
-	(void)prctl(PR_SET_TIMERSLACK, 50000UL);
+	(void)setpriority(PRIO_PROCESS, 0, 0);
+	return 0;
+}
+
+static int set_io_priority(const struct container_io_priority *p, struct error *err)
+{
+	enum { WHO_PROCESS = 1, CLASS_SHIFT = 13 };
+
+	if (syscall(SYS_ioprio_set, WHO_PROCESS, 0, p->set ? p->io_class << CLASS_SHIFT | p->priority : 0) < 0 && p->set)
+		return error_errno(err, errno, "cannot set the I/O priority");
+	return 0;
+}
+
+static int pin_to_cpu(const struct container_spec *spec, struct error *err)
+{
+	cpu_set_t cpus;
+
 	if (!spec->pin_cpu)
 		return 0;
 	if (spec->cpu >= CPU_SETSIZE)
@@ -110,6 +156,17 @@ static int set_scheduling(const struct container_spec *spec, struct error *err)
 	if (sched_setaffinity(0, sizeof(cpus), &cpus) < 0)
 		return error_errno(err, errno, "cannot use CPU %u", spec->cpu);
 	return 0;
+}
+
+static int set_scheduling(const struct container_spec *spec, struct error *err)
+{
+	int r;
+
+	(void)prctl(PR_SET_TIMERSLACK, 50000UL);
+	r = pin_to_cpu(spec, err);
+	if (r == 0)
+		r = set_io_priority(&spec->io_priority, err);
+	return r == 0 ? set_policy(&spec->scheduler, err) : r;
 }
 
 static int set_oom_score(const struct container_spec *spec, struct error *err)
@@ -137,6 +194,8 @@ static int open_terminal(const struct container_spec *spec, int channel, int fds
 		return r;
 	if (spec->set_user && fchown(slave, spec->uid, (gid_t)-1) < 0)
 		return error_errno(err, errno, "cannot give the terminal to user %u", spec->uid);
+	if (spec->terminal_rows || spec->terminal_columns)
+		(void)console_set_size(master, spec->terminal_rows, spec->terminal_columns);
 	mount = fs_clone(slave, "", false, err);
 	target = mount < 0 ? -1 : open("/dev/console", O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (target < 0)
@@ -236,6 +295,16 @@ static int change_directory(const struct container_spec *spec, const char *defau
 	return error_errno(err, errno, "working directory %s", path);
 }
 
+static int set_label(const struct container_spec *spec, struct error *err)
+{
+	int r;
+
+	if (!spec->lsm_exec)
+		return 0;
+	r = fd_write_file(AT_FDCWD, "/proc/self/attr/exec", spec->lsm_exec);
+	return r < 0 ? error_errno(err, -r, "cannot set the security label '%s'", spec->lsm_exec) : 0;
+}
+
 static int set_groups_and_user(const struct container_spec *spec, struct error *err)
 {
 	/* A user namespace with one mapped group forbids setgroups; there is nothing to clear then that could be cleared. */
@@ -295,13 +364,13 @@ static int wait_for_go_ahead(int channel)
 	return channel_receive(channel, 0, &message, NULL, NULL) == 1 && message.kind == CHANNEL_GO ? 0 : -ECANCELED;
 }
 
-static _Noreturn void execute(const struct container_spec *spec, int channel, const char *program)
+static _Noreturn void execute(const struct container_spec *spec, int channel, const char *program, char **envp)
 {
-	static char *nothing[] = { NULL };
-	char **envp = spec->envp ? spec->envp : nothing;
 	struct error err = { 0 };
 	int r = 0;
 
+	if (spec->start_hook && spec->start_hook(spec->start_arg, &err) < 0)
+		child_fail(channel, &err, STATUS_FAILURE);
 	if (spec->install_filter)
 		r = spec->install_filter(spec->filter_arg);
 	if (r < 0) {
@@ -327,25 +396,74 @@ static int set_everything(const struct container_spec *spec, int *channel, const
 		r = set_descriptors(spec, channel, err);
 	if (r == 0)
 		r = set_session(spec, err);
+	if (r == 0)
+		r = set_label(spec, err);
 	if (r == 0 && personality(persona) < 0)
 		r = error_errno(err, errno, "personality 0x%lx", persona);
 	(void)umask(spec->set_umask ? spec->umask : 022);
 	return r == 0 ? set_user_and_directory(spec, default_cwd, err) : r;
 }
 
+static size_t count_strings(char **strings)
+{
+	size_t n = 0;
+
+	while (strings && strings[n])
+		n++;
+	return n;
+}
+
+/* The home directory of the guest's user, by the guest's own list of users. */
+static void find_home(uid_t uid, char *buf, size_t size)
+{
+	FILE *users = fopen("/etc/passwd", "re");
+	struct passwd *user;
+
+	(void)snprintf(buf, size, "HOME=/");
+	while (users && (user = fgetpwent(users)))
+		if (user->pw_uid == uid) {
+			(void)snprintf(buf, size, "HOME=%s", user->pw_dir[0] ? user->pw_dir : "/");
+			break;
+		}
+	if (users)
+		(void)fclose(users);
+}
+
+/* The guest's environment; HOME added where it is wanted. `home` is where that string lives. NULL: out of memory. */
+static char **make_environment(const struct container_spec *spec, char *home, size_t size)
+{
+	size_t n = count_strings(spec->envp);
+	char **envp = calloc(n + 2, sizeof(*envp));
+	bool has_home = false;
+
+	for (size_t i = 0; envp && i < n; i++) {
+		envp[i] = spec->envp[i];
+		has_home = has_home || strncmp(envp[i], "HOME=", 5) == 0;
+	}
+	if (envp && spec->default_home && !has_home) {
+		find_home(spec->set_user ? spec->uid : 0, home, size);
+		envp[n] = home;
+	}
+	return envp;
+}
+
 _Noreturn void guest_main(const struct container_spec *spec, int channel, const char *default_cwd)
 {
 	const struct channel_message ready = { .kind = CHANNEL_READY };
 	int r, status = STATUS_FAILURE;
+	char *program = NULL, **envp = NULL;
+	char home[PATH_MAX + 8];
 	struct error err = { 0 };
-	char *program = NULL;
 
 	r = set_everything(spec, &channel, default_cwd, &err);
-	if (r == 0)
-		r = program_lookup(spec->argv[0], spec->envp, &program, &status, &err);
+	if (r == 0) {
+		envp = make_environment(spec, home, sizeof(home));
+		r = envp ? program_lookup(spec->argv[0], envp, &program, &status, &err) :
+			   error_set(&err, ENOMEM, "out of memory");
+	}
 	if (r < 0)
 		child_fail(channel, &err, status);
 	if (channel_send(channel, &ready) < 0 || wait_for_go_ahead(channel) < 0)
 		_exit(STATUS_FAILURE);
-	execute(spec, channel, program);
+	execute(spec, channel, program, envp);
 }

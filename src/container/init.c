@@ -85,21 +85,80 @@ static int set_names(const struct container_spec *spec, struct error *err)
 	return 0;
 }
 
+/* The creator writes the maps meanwhile; until then we are nobody. */
+static int enter_own_userns(const struct child_ends *ends, struct error *err)
+{
+	struct channel_message message;
+
+	if (!(ends->namespaces & CLONE_NEWUSER))
+		return 0;
+	if (channel_receive(ends->channel, 0, &message, NULL, NULL) != 1 || message.kind != CHANNEL_GO)
+		return error_set(err, ECANCELED, "the creator of the container went away");
+	userns_become_root();
+	return 0;
+}
+
+/* User and pid namespaces have been joined before this process was made. */
+static int join_namespaces(const struct container_spec *spec, struct error *err)
+{
+	for (size_t i = 0; i < spec->n_joins; i++) {
+		const struct container_join *join = &spec->joins[i];
+		_cleanup_close_ int fd = -1;
+
+		if (join->nstype == CLONE_NEWUSER || join->nstype == CLONE_NEWPID)
+			continue;
+		fd = open(join->path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0 || setns(fd, join->nstype) < 0)
+			return error_errno(err, errno, "cannot join the namespace %s", join->path);
+	}
+	return 0;
+}
+
+static int write_offset(const char *clock, const struct container_time_offset *offset, struct error *err)
+{
+	char text[96];
+	int r;
+
+	if (!offset->set)
+		return 0;
+	(void)snprintf(text, sizeof(text), "%s %lld %u\n", clock, (long long)offset->seconds, offset->nanoseconds);
+	r = fd_write_file(AT_FDCWD, "/proc/self/timens_offsets", text);
+	return r < 0 ? error_errno(err, -r, "cannot set the offset of the %s clock", clock) : 0;
+}
+
+/* A time namespace is entered by children and by execve, never by who makes it. */
+static int make_time_namespace(const struct container_spec *spec, unsigned long namespaces, struct error *err)
+{
+	int r;
+
+	if (!(namespaces & CLONE_NEWTIME))
+		return 0;
+	if (unshare(CLONE_NEWTIME) < 0)
+		return error_errno(err, errno, "cannot create a time namespace");
+	r = write_offset("monotonic", &spec->monotonic_offset, err);
+	return r < 0 ? r : write_offset("boottime", &spec->boottime_offset, err);
+}
+
 static int set_up(const struct container_spec *spec, const struct child_ends *ends, struct error *err)
 {
-	int r = 0;
+	int r;
 
-	if (!spec->outlive)
+	r = enter_own_userns(ends, err);
+	if (r == 0 && !spec->outlive)
 		r = die_with_creator(ends->channel, err);
 	if (r == 0)
 		r = join_cgroups(spec, err);
 	if (r == 0)
 		r = enter_cgroup_namespace(ends->namespaces, err);
 	if (r == 0)
+		r = join_namespaces(spec, err);
+	if (r == 0)
+		r = make_time_namespace(spec, ends->namespaces, err);
+	if (r == 0)
 		r = set_names(spec, err);
 	if (r == 0 && (ends->namespaces & CLONE_NEWNET))
 		r = net_loopback_up(err);
-	return r == 0 ? root_enter(spec, err) : r;
+	return r == 0 ? root_enter(spec, ends, err) : r;
 }
 
 /*

@@ -15,6 +15,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -26,11 +28,11 @@ enum { STATUS_FAILURE = 125, STATUS_CANNOT_EXECUTE = 126, STATUS_NOT_FOUND = 127
 
 /* ---- channel.c: a SEQPACKET pair between creator and container ---- */
 
-enum channel_kind { CHANNEL_ERROR = 1, CHANNEL_READY, CHANNEL_GO, CHANNEL_CONSOLE };
+enum channel_kind { CHANNEL_ERROR = 1, CHANNEL_READY, CHANNEL_GO, CHANNEL_CONSOLE, CHANNEL_CHILD };
 
 struct channel_message {
 	enum channel_kind kind;
-	int code;   /* CHANNEL_ERROR: errno value */
+	int code;   /* CHANNEL_ERROR: errno value; CHANNEL_CHILD: number of process 1 */
 	int status; /* CHANNEL_ERROR: exit status that fits */
 	char text[1024];
 };
@@ -54,6 +56,15 @@ int channel_receive(int fd, int flags, struct channel_message *ret, pid_t *ret_p
 /* Adds to err which of these namespaces (CLONE_NEW*) is refused and by what, by trying each of them. */
 void namespaces_explain(unsigned long flags, struct error *err);
 
+/* Writes both maps of the process, by newuidmap and newgidmap where that is not allowed directly. */
+int userns_write_maps(pid_t pid, const struct container_id_maps *maps, struct error *err);
+
+/* A descriptor of a new user namespace with these maps, which no process lives in. */
+int userns_create(const struct container_id_maps *maps, struct error *err);
+
+/* Becomes user and group 0 of the namespace just entered, if there are such. */
+void userns_become_root(void);
+
 /* True in any user namespace but the first. */
 bool userns_is_nested(void);
 
@@ -63,6 +74,7 @@ struct child_ends {
 	int channel;
 	int reaped_fd; /* write end, or -1 */
 	unsigned long namespaces; /* CLONE_NEW* that are the container's own */
+	int *idmapped;            /* for each mount of the description a detached mount made by the creator, or -1; or NULL */
 };
 
 /* The process created by container_create(). Does not return. */
@@ -71,13 +83,15 @@ _Noreturn void init_main(const struct container_spec *spec, const struct child_e
 /* ---- root.c, cow.c, devices.c, mounts.c ---- */
 
 /* Builds the container's tree and makes it the root of this process. */
-int root_enter(const struct container_spec *spec, struct error *err);
+int root_enter(const struct container_spec *spec, const struct child_ends *ends, struct error *err);
 
 struct stage {
 	char path[64]; /* the tmpfs of this container, mounted on an existing directory inside the private mount namespace */
 	const struct container_spec *spec;
 	struct mount_table mounts; /* as they were before */
 	bool userns;
+	unsigned long namespaces; /* that are the container's own */
+	int *binds;               /* for each mount of the description: a detached mount, or -1 */
 	int host_sys; /* detached copy of the host's /sys, or -1 */
 	int root;     /* the tree's root, O_PATH; reopened after each mount on it */
 };
@@ -89,7 +103,26 @@ int cow_build(struct stage *stage, const char *source, struct error *err);
 int devices_populate(const struct container_spec *spec, int root, struct error *err);
 int devices_standard_nodes(const struct container_spec *spec, int root, struct error *err);
 
+/*
+ * Before anything is mounted over the host's tree: takes detached copies of all bind sources into stage->binds, which
+ * becomes the stage's. Then, in the new tree, makes all mounts in order.
+ */
+int mounts_prepare(struct stage *stage, const int *idmapped, struct error *err);
 int mounts_apply(struct stage *stage, struct error *err);
+
+/* Detached copies with shifted owners of the mounts that ask for it; done by the creator, who has the power. *ret: a heap array. */
+int mounts_prepare_idmapped(const struct container_spec *spec, int **ret, struct error *err);
+
+int cgroup_mount(struct stage *stage, const struct container_mount *m, uint64_t attributes, struct error *err);
+
+/* ---- copytree.c: 0 or -errno ---- */
+
+/* Owner, mode and times. Owners that are not mapped are left alone. */
+int copy_attributes(int dirfd, const char *name, const struct stat *st);
+int copy_bytes(int from, int to, off_t size);
+
+/* The contents of one directory into another, empty one. */
+int copy_tree(int from, int to);
 
 /* Both inside the finished root. */
 int masks_apply(const struct container_spec *spec, struct error *err);

@@ -27,6 +27,7 @@ static const struct {
 	{ MS_NODIRATIME, MOUNT_ATTR_NODIRATIME },
 	{ MS_NOATIME, MOUNT_ATTR_NOATIME },
 	{ MS_STRICTATIME, MOUNT_ATTR_STRICTATIME },
+	{ MS_NOSYMFOLLOW, MOUNT_ATTR_NOSYMFOLLOW },
 };
 
 /* Flags of a superblock rather than of a mount; their names are options. */
@@ -138,38 +139,142 @@ static bool is_bind(const struct container_mount *m)
 	return (m->flags & MS_BIND) || strcmp(m->type, "bind") == 0;
 }
 
-/* A detached mount that is complete but for its place. */
-static int create_mount(struct stage *stage, const struct container_mount *m, struct error *err)
+static bool is_cgroup(const struct container_mount *m)
 {
+	return strcmp(m->type, "cgroup") == 0 || strcmp(m->type, "cgroup2") == 0;
+}
+
+static int clone_bind(const struct container_mount *m, struct error *err)
+{
+	int mount;
+
+	if (!m->source)
+		return error_set(err, EINVAL, "mount on %s: a bind needs a source", m->target);
+	mount = fs_clone(AT_FDCWD, m->source, (m->flags & MS_REC) != 0, err);
+	if (mount < 0)
+		error_prefix(err, "mount on %s", m->target);
+	return mount;
+}
+
+/* n times -1. */
+static int *new_descriptors(size_t n)
+{
+	int *fds = malloc((n + 1) * sizeof(*fds));
+
+	for (size_t i = 0; fds && i < n; i++)
+		fds[i] = -1;
+	return fds;
+}
+
+int mounts_prepare(struct stage *stage, const int *idmapped, struct error *err)
+{
+	const struct container_spec *spec = stage->spec;
+
+	stage->binds = new_descriptors(spec->n_mounts);
+	if (!stage->binds)
+		return error_set(err, ENOMEM, "out of memory");
+	for (size_t i = 0; i < spec->n_mounts; i++) {
+		const struct container_mount *m = &spec->mounts[i];
+
+		if (idmapped && idmapped[i] >= 0)
+			stage->binds[i] = idmapped[i];
+		else if (is_bind(m))
+			stage->binds[i] = clone_bind(m, err);
+		if (is_bind(m) && stage->binds[i] < 0 && !m->optional)
+			return stage->binds[i];
+	}
+	return 0;
+}
+
+static int map_owners(int mount, const struct container_spec *spec, const struct container_mount *m, struct error *err)
+{
+	const struct container_id_maps *maps = m->maps.n_uids ? &m->maps : &spec->maps;
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_IDMAP };
+	_cleanup_close_ int userns = -1;
+
+	userns = userns_create(maps, err);
+	if (userns < 0)
+		return userns;
+	attr.userns_fd = (uint64_t)userns;
+	if (mount_setattr(mount, "", AT_EMPTY_PATH | (m->idmap_recursive ? AT_RECURSIVE : 0), &attr, sizeof(attr)) < 0)
+		return error_errno(err, errno, "mount on %s: cannot map owners", m->target);
+	return 0;
+}
+
+int mounts_prepare_idmapped(const struct container_spec *spec, int **ret, struct error *err)
+{
+	int *mounts = NULL, r = 0;
+
+	for (size_t i = 0; r == 0 && i < spec->n_mounts; i++) {
+		if (!spec->mounts[i].idmap)
+			continue;
+		if (!mounts && !(mounts = new_descriptors(spec->n_mounts)))
+			return error_set(err, ENOMEM, "out of memory");
+		*ret = mounts;
+		mounts[i] = clone_bind(&spec->mounts[i], err);
+		r = mounts[i] < 0 ? mounts[i] : map_owners(mounts[i], spec, &spec->mounts[i], err);
+	}
+	return r;
+}
+
+/* A detached mount that is complete but for its place. */
+static int create_mount(struct stage *stage, size_t i, struct error *err)
+{
+	const struct container_mount *m = &stage->spec->mounts[i];
+	bool bind = is_bind(m);
 	int mount, r = 0;
 
-	if (is_bind(m))
-		mount = fs_clone(AT_FDCWD, m->source, (m->flags & MS_REC) != 0, err);
-	else
-		mount = create_filesystem(m, err);
-	if (mount < 0 && strcmp(m->type, "sysfs") == 0 && stage->host_sys >= 0)
+	mount = bind ? take_fd(&stage->binds[i]) : create_filesystem(m, err);
+	if (bind && mount < 0)
+		return error_errno(err, ENOENT, "cannot bind %s", m->source);
+	if (mount < 0 && strcmp(m->type, "sysfs") == 0 && stage->host_sys >= 0) {
 		mount = take_fd(&stage->host_sys); /* not ours to make, as in a user namespace with the host's network */
+		bind = true;
+	}
 	if (mount < 0)
 		return mount;
-	if (is_bind(m) || m->recursive_set || m->recursive_clear)
+	if (bind || m->recursive_set || m->recursive_clear)
 		r = set_bind_attributes(mount, m, err);
 	if (r < 0)
 		cleanup_close(&mount);
 	return r < 0 ? r : mount;
 }
 
-static int mount_one(struct stage *stage, const struct container_mount *m, struct error *err)
+static int fill_from(int mount, int target, const struct container_mount *m, struct error *err)
 {
+	_cleanup_close_ int from = -1;
+	int r;
+
+	if (!m->copy_up)
+		return 0;
+	from = openat(target, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	r = from < 0 ? -errno : copy_tree(from, mount);
+	return r < 0 ? error_errno(err, -r, "cannot copy the contents of %s", m->target) : 0;
+}
+
+/*
+ * A target on which the mount goes is looked up in the tree as it is now; a symbolic link as last component is followed inside
+ * the root. After a mount on "/" the root has to be opened anew, which no configuration needs: it is refused.
+ */
+static int mount_one(struct stage *stage, size_t i, struct error *err)
+{
+	const struct container_mount *m = &stage->spec->mounts[i];
 	_cleanup_close_ int mount = -1, target = -1;
 	int r;
 
-	mount = create_mount(stage, m, err);
+	if (m->target[strspn(m->target, "/.")] == '\0')
+		return error_set(err, EINVAL, "cannot mount on the root itself");
+	if (is_cgroup(m))
+		return cgroup_mount(stage, m, attributes_of(m->flags), err);
+	mount = create_mount(stage, i, err);
 	if (mount < 0)
 		return mount;
 	target = make_target(stage->root, mount, m->target, err);
 	if (target < 0)
 		return target;
-	r = fs_attach(mount, target, m->target, err);
+	r = fill_from(mount, target, m, err);
+	if (r == 0)
+		r = fs_attach(mount, target, m->target, err);
 	return r < 0 ? r : set_propagation(mount, m, err);
 }
 
@@ -179,7 +284,7 @@ int mounts_apply(struct stage *stage, struct error *err)
 	int r;
 
 	for (size_t i = 0; i < spec->n_mounts; i++) {
-		r = mount_one(stage, &spec->mounts[i], err);
+		r = mount_one(stage, i, err);
 		if (r < 0 && !spec->mounts[i].optional) {
 			error_prefix(err, "mount of %s on %s", spec->mounts[i].source ?: spec->mounts[i].type,
 				     spec->mounts[i].target);

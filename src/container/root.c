@@ -113,7 +113,9 @@ static int real_paths_bind(struct real_paths *paths, int root, struct error *err
 
 /* ---- stage ---- */
 
+/* The host's /sys stays in sight where a description may bind parts of it after the stage is up. */
 static const char *const stage_places[] = { "/sys", "/mnt", "/media", "/srv", "/opt", "/tmp", "/var/tmp" };
+static const char *const bundle_stage_places[] = { "/mnt", "/media", "/srv", "/opt", "/tmp", "/var/tmp", "/sys" };
 
 static bool place_is_free(const char *place, const struct container_spec *spec, const struct mount_table *mounts)
 {
@@ -128,29 +130,49 @@ static bool place_is_free(const char *place, const struct container_spec *spec, 
 	return !mount_table_has_below(mounts, place) && (!spec->overlay_dir || !path_is_under(spec->overlay_dir, place));
 }
 
+static const char *find_place(const struct stage *stage)
+{
+	const char *const *places = stage->spec->plain_mounts ? bundle_stage_places : stage_places;
+
+	for (size_t i = 0; i < ARRAY_SIZE(stage_places); i++)
+		if (place_is_free(places[i], stage->spec, &stage->mounts))
+			return places[i];
+	return NULL;
+}
+
+/* What is mounted on it must not spread to the mounts it was cloned from. */
+static int isolate_place(const struct stage *stage, const char *place, struct error *err)
+{
+	const struct mount_entry *entry = mount_table_containing(&stage->mounts, place);
+
+	if (entry && mount(NULL, entry->point, NULL, MS_PRIVATE, NULL) < 0)
+		return error_errno(err, errno, "cannot make the mount %s private", entry->point);
+	return 0;
+}
+
 static int stage_mount(struct stage *stage, struct error *err)
 {
 	static const struct fs_option options[] = { { "mode", "0755" }, { 0 } };
 	static const char *const directories[] = { "root", "upper", "work" };
-	_cleanup_close_ int mount = -1, target = -1;
-	const char *place = NULL;
+	_cleanup_close_ int fs = -1, target = -1;
+	const char *place = find_place(stage);
 	int r;
 
-	for (size_t i = 0; !place && i < ARRAY_SIZE(stage_places); i++)
-		if (place_is_free(stage_places[i], stage->spec, &stage->mounts))
-			place = stage_places[i];
 	if (!place)
 		return error_set(err, ENOENT, "found no directory to build the container's tree on, tried /sys to /var/tmp");
 	(void)snprintf(stage->path, sizeof(stage->path), "%s", place);
-	mount = fs_create("tmpfs", "hermit", options, 0, err);
-	if (mount < 0)
-		return mount;
+	r = isolate_place(stage, place, err);
+	if (r < 0)
+		return r;
+	fs = fs_create("tmpfs", "hermit", options, 0, err);
+	if (fs < 0)
+		return fs;
 	target = open(place, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (target < 0)
 		return error_errno(err, errno, "cannot open %s", place);
-	r = fs_attach(mount, target, place, err);
+	r = fs_attach(fs, target, place, err);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(directories); i++)
-		if (mkdirat(mount, directories[i], 0755) < 0)
+		if (mkdirat(fs, directories[i], 0755) < 0)
 			r = error_errno(err, errno, "cannot create %s/%s", place, directories[i]);
 	return r;
 }
@@ -170,6 +192,9 @@ static void stage_deinit(struct stage *stage)
 {
 	cleanup_close(&stage->root);
 	cleanup_close(&stage->host_sys);
+	for (size_t i = 0; stage->binds && i < stage->spec->n_mounts; i++)
+		cleanup_close(&stage->binds[i]);
+	free(stage->binds);
 	mount_table_free(&stage->mounts);
 }
 
@@ -253,17 +278,69 @@ static int make_root_readonly(const struct container_spec *spec, int root, struc
 	return fs_set_attributes(root, MOUNT_ATTR_RDONLY, 0, false, "/", err);
 }
 
-/* After this the old root and everything mounted below it is out of reach, the stage included. */
-static int switch_root(int root, struct error *err)
+/* The old root is made a slave before it is detached, so that the detaching does not spread. */
+static int detach_old_root(int old_root, struct error *err)
 {
-	if (fchdir(root) < 0)
-		return error_errno(err, errno, "cannot enter the new root");
-	if (syscall(SYS_pivot_root, ".", ".") < 0)
-		return error_errno(err, errno, "pivot_root");
+	if (fchdir(old_root) < 0 || mount(NULL, ".", NULL, MS_SLAVE | MS_REC, NULL) < 0)
+		return error_errno(err, errno, "cannot part from the old root");
 	if (umount2(".", MNT_DETACH) < 0)
 		return error_errno(err, errno, "cannot detach the old root");
+	return 0;
+}
+
+/* Where the root is an initramfs, which cannot be pivoted away: the new root covers it. */
+static int move_root(struct error *err)
+{
+	if (mount(".", "/", NULL, MS_MOVE, NULL) < 0)
+		return error_errno(err, errno, "cannot move the new root to /");
+	if (chroot(".") < 0)
+		return error_errno(err, errno, "chroot");
+	return 0;
+}
+
+/* After this the old root and everything mounted below it is out of reach, the stage included. */
+static int switch_root(const struct container_spec *spec, int root, struct error *err)
+{
+	_cleanup_close_ int old_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int r;
+
+	if (old_root < 0 || fchdir(root) < 0)
+		return error_errno(err, errno, "cannot enter the new root");
+	if (spec->no_pivot) {
+		r = move_root(err);
+	} else {
+		if (syscall(SYS_pivot_root, ".", ".") < 0)
+			return error_errno(err, errno, "pivot_root");
+		r = detach_old_root(old_root, err);
+	}
+	if (r < 0)
+		return r;
 	if (chdir("/") < 0)
 		return error_errno(err, errno, "cannot enter the new root");
+	if (spec->root_propagation && mount(NULL, "/", NULL, spec->root_propagation, NULL) < 0)
+		return error_errno(err, errno, "cannot set the propagation of /");
+	return 0;
+}
+
+/* A tree that brings a host's /dev along keeps it as it is. */
+static bool has_dev_of_its_own(const struct container_spec *spec)
+{
+	for (size_t i = 0; i < spec->n_mounts; i++)
+		if (strcmp(spec->mounts[i].target, "/dev") == 0 && (spec->mounts[i].flags & MS_BIND))
+			return true;
+	return false;
+}
+
+static int make_working_directory(const struct container_spec *spec, int root, struct error *err)
+{
+	int fd;
+
+	if (!spec->create_cwd || !spec->cwd)
+		return 0;
+	fd = root_make(root, spec->cwd, true, err);
+	if (fd < 0)
+		return fd == -EROFS || fd == -EACCES ? 0 : fd; /* the guest will be told when it cannot enter it */
+	(void)close(fd);
 	return 0;
 }
 
@@ -279,38 +356,65 @@ static int root_fill(struct stage *stage, struct real_paths *real, struct error 
 		r = real_paths_bind(real, stage->root, err);
 	if (r == 0)
 		r = mounts_apply(stage, err);
-	if (r == 0 && spec->plain_mounts)
+	if (r == 0 && spec->plain_mounts && !has_dev_of_its_own(spec))
 		r = devices_standard_nodes(spec, stage->root, err);
+	if (r == 0)
+		r = make_working_directory(spec, stage->root, err);
 	if (r == 0 && spec->prepare_root)
 		r = spec->prepare_root(spec->prepare_arg, stage->root, err);
 	if (r == 0)
 		r = make_root_readonly(spec, stage->root, err);
-	return r == 0 ? switch_root(stage->root, err) : r;
+	return r == 0 ? switch_root(spec, stage->root, err) : r;
 }
 
-int root_enter(const struct container_spec *spec, struct error *err)
+/*
+ * Private, unless the description wants mounts of the host to come in later: then the tree stays a slave of the host's, or
+ * its peer where mounts shall also go out.
+ */
+static int set_first_propagation(const struct container_spec *spec, struct error *err)
+{
+	unsigned long wanted = spec->root_propagation;
+
+	for (size_t i = 0; i < spec->n_mounts; i++)
+		wanted |= spec->mounts[i].propagation;
+	if (wanted & MS_SHARED)
+		return 0;
+	if (mount(NULL, "/", NULL, MS_REC | (wanted & MS_SLAVE ? MS_SLAVE : MS_PRIVATE), NULL) < 0)
+		return error_errno(err, errno, "cannot make the mounts private");
+	return 0;
+}
+
+static int stage_prepare(struct stage *stage, const struct child_ends *ends, struct error *err)
+{
+	int r;
+
+	r = mount_table_read(&stage->mounts, err);
+	if (r < 0)
+		return r;
+	mount_table_drop_covered(&stage->mounts);
+	stage->host_sys = fs_clone(AT_FDCWD, "/sys", true, NULL);
+	return mounts_prepare(stage, ends->idmapped, err);
+}
+
+int root_enter(const struct container_spec *spec, const struct child_ends *ends, struct error *err)
 {
 	_cleanup_(real_paths_free) struct real_paths real = { 0 };
 	_cleanup_(stage_deinit) struct stage stage = {
 		.spec = spec,
 		.userns = userns_is_nested(),
+		.namespaces = ends->namespaces,
 		.host_sys = -1,
 		.root = -1,
 	};
 	int r;
 
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return error_errno(err, errno, "cannot make the mounts private");
-	r = mount_table_read(&stage.mounts, err);
-	if (r < 0)
-		return r;
-	mount_table_drop_covered(&stage.mounts);
-	if (spec->root_kind == ROOT_HOST_COW)
+	r = set_first_propagation(spec, err);
+	if (r == 0)
+		r = stage_prepare(&stage, ends, err);
+	if (r == 0 && spec->root_kind == ROOT_HOST_COW)
 		r = real_paths_collect(spec, &real, err);
-	if (r < 0)
-		return r;
-	stage.host_sys = fs_clone(AT_FDCWD, "/sys", true, NULL);
-	r = stage_mount(&stage, err);
+	if (r == 0)
+		r = stage_mount(&stage, err);
 	if (r == 0)
 		r = stage_reopen_root(&stage, err);
 	if (r == 0)

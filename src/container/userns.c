@@ -5,10 +5,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -122,14 +125,127 @@ void namespaces_explain(unsigned long flags, struct error *err)
 	}
 }
 
-static int write_map(const char *path, unsigned id, struct error *err)
+/* ---- maps ---- */
+
+enum { MAP_TEXT = 16384, MAX_WORDS = 1024 };
+
+static int format_map(const struct container_id_map *map, size_t n, char *text, size_t size)
 {
-	char text[32];
+	size_t used = 0;
+	int k;
+
+	for (size_t i = 0; i < n; i++) {
+		k = snprintf(text + used, size - used, "%u %u %u\n", map[i].inside, map[i].outside, map[i].count);
+		if (k < 0 || (size_t)k >= size - used)
+			return -E2BIG;
+		used += (size_t)k;
+	}
+	return 0;
+}
+
+static int run_helper(char **argv)
+{
+	int status;
+	pid_t pid;
+
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (pid == 0) {
+		(void)execvp(argv[0], argv);
+		_exit(errno == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE);
+	}
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_NOT_FOUND)
+		return -ENOENT;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EPERM;
+}
+
+/* newuidmap PID 0 1000 1 1 100000 65536: set-user-ID programs that know /etc/subuid. Cuts up text. */
+static int write_map_by_helper(const char *helper, pid_t pid, char *text)
+{
+	char *argv[MAX_WORDS + 3], number[16], *rest = text, *word;
+	size_t n = 0;
+
+	(void)snprintf(number, sizeof(number), "%d", pid);
+	argv[n++] = (char *)helper;
+	argv[n++] = number;
+	while (n < MAX_WORDS + 2 && (word = strsep(&rest, " \n")))
+		if (*word)
+			argv[n++] = word;
+	argv[n] = NULL;
+	return run_helper(argv);
+}
+
+static int write_map(pid_t pid, const char *file, const char *helper, const struct container_id_map *map, size_t n,
+		     struct error *err)
+{
+	char text[MAP_TEXT], path[64];
 	int r;
 
-	(void)snprintf(text, sizeof(text), "0 %u 1\n", id);
+	r = format_map(map, n, text, sizeof(text));
+	if (r < 0)
+		return error_set(err, -r, "%s has too many entries (%zu)", file, n);
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
 	r = fd_write_file(AT_FDCWD, path, text);
-	return r < 0 ? error_errno(err, -r, "cannot write %s", path) : 0;
+	if (r != -EPERM)
+		return r < 0 ? error_errno(err, -r, "cannot write %s", path) : 0;
+	r = write_map_by_helper(helper, pid, text);
+	if (r == -ENOENT)
+		return error_set(err, EPERM, "cannot write %s, and %s is not installed", path, helper);
+	return r < 0 ? error_set(err, EPERM, "%s refuses the map; see /etc/subuid and /etc/subgid", helper) : 0;
+}
+
+int userns_write_maps(pid_t pid, const struct container_id_maps *maps, struct error *err)
+{
+	int r;
+
+	r = write_map(pid, "uid_map", "newuidmap", maps->uids, maps->n_uids, err);
+	return r < 0 ? r : write_map(pid, "gid_map", "newgidmap", maps->gids, maps->n_gids, err);
+}
+
+void userns_become_root(void)
+{
+	/* fails where 0 is not mapped: then the process stays nobody, with all capabilities in the namespace */
+	(void)setgroups(0, NULL);
+	(void)setresgid(0, 0, 0);
+	(void)setresuid(0, 0, 0);
+	(void)prctl(PR_SET_DUMPABLE, 1); /* or /proc/self would not be ours */
+}
+
+int userns_create(const struct container_id_maps *maps, struct error *err)
+{
+	int ready[2], fd = -1, r;
+	char path[64], byte = 0;
+	pid_t pid;
+
+	if (pipe2(ready, O_CLOEXEC) < 0)
+		return error_errno(err, errno, "cannot create a pipe");
+	pid = fork();
+	if (pid == 0) {
+		byte = unshare(CLONE_NEWUSER) == 0;
+		(void)fd_write_full(ready[1], &byte, 1);
+		(void)pause();
+		_exit(0);
+	}
+	(void)close(ready[1]);
+	if (pid < 0 || fd_read_full(ready[0], &byte, 1) != 1 || !byte) {
+		r = error_set(err, EPERM, "cannot create a user namespace");
+	} else {
+		r = userns_write_maps(pid, maps, err);
+		(void)snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
+		fd = r < 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+		if (r == 0 && fd < 0)
+			r = error_errno(err, errno, "cannot open %s", path);
+	}
+	(void)close(ready[0]);
+	if (pid > 0) {
+		(void)kill(pid, SIGKILL);
+		(void)waitpid(pid, NULL, 0);
+	}
+	return r < 0 ? r : fd;
 }
 
 /* What an AppArmor restriction looks like: the namespace is there, but without the power to use it. */
@@ -147,11 +263,12 @@ static int check_powers(struct error *err)
 
 int container_enter_userns(struct error *err)
 {
-	uid_t uid = geteuid();
-	gid_t gid = getegid();
+	const struct container_id_map uid = { .outside = geteuid(), .count = 1 };
+	const struct container_id_map gid = { .outside = getegid(), .count = 1 };
+	const struct container_id_maps maps = { .uids = &uid, .gids = &gid, .n_uids = 1, .n_gids = 1 };
 	int r;
 
-	if (uid == 0)
+	if (uid.outside == 0)
 		return 0;
 	if (unshare(CLONE_NEWUSER) < 0) {
 		(void)error_errno(err, errno, "cannot create a user namespace, which is needed when not started by root");
@@ -161,8 +278,6 @@ int container_enter_userns(struct error *err)
 	r = fd_write_file(AT_FDCWD, "/proc/self/setgroups", "deny");
 	if (r < 0 && r != -ENOENT)
 		return error_errno(err, -r, "cannot write /proc/self/setgroups");
-	r = write_map("/proc/self/uid_map", uid, err);
-	if (r == 0)
-		r = write_map("/proc/self/gid_map", gid, err);
+	r = userns_write_maps(getpid(), &maps, err);
 	return r < 0 ? r : check_powers(err);
 }
