@@ -5,11 +5,13 @@
  *   container_probe [OPTION...] PROGRAM [ARG...]
  *     --cow-cwd --private-tmp --direct --pid1 --terminal --network-host   the fields of struct container_spec
  *     --writable=PATH (repeatable) --overlay=DIR --root=DIR --cow-root --cwd=DIR --uid=N
+ *     --bundle=DIR  everything from DIR/config.json; PROGRAM is not given
  *     --hold      do not release the guest: print "held GUEST-PID INIT-PID" and sleep
  *     --setup-only  create and destroy, print the microseconds that took
  * Exit status: the guest's, as a shell shows it; 125 to 127 with a message when it could not be started.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,11 +22,16 @@
 
 #include "base/fd.h"
 #include "container/container.h"
+#include "container/from_oci.h"
+#include "oci/config.h"
 
 enum { MAX_WRITABLE = 8 };
 
 struct options {
 	struct container_spec spec;
+	const char *bundle;
+	struct oci_config config;
+	struct container_bundle description;
 	char *writable[MAX_WRITABLE];
 	bool hold, setup_only;
 };
@@ -63,6 +70,8 @@ static bool set_value(struct options *o, char *argument)
 
 	if ((value = value_of(argument, "--writable")) && o->spec.n_writable < MAX_WRITABLE)
 		o->writable[o->spec.n_writable++] = argument + (value - argument);
+	else if ((value = value_of(argument, "--bundle")))
+		o->bundle = value;
 	else if ((value = value_of(argument, "--overlay")))
 		o->spec.overlay_dir = value;
 	else if ((value = value_of(argument, "--cwd")))
@@ -94,7 +103,29 @@ static int parse(struct options *o, int argc, char **argv)
 			return -EINVAL;
 	}
 	o->spec.argv = argv + i;
-	return i < argc ? 0 : -EINVAL;
+	return i < argc || o->bundle ? 0 : -EINVAL;
+}
+
+static int load_bundle(struct options *o, struct error *err)
+{
+	char path[4096];
+	int r;
+
+	(void)snprintf(path, sizeof(path), "%s/config.json", o->bundle);
+	r = oci_config_load(AT_FDCWD, path, &o->config, err);
+	if (r < 0)
+		return r;
+	r = container_from_oci(&o->config, o->bundle, &o->description, err);
+	if (r == 0)
+		o->spec = o->description.spec;
+	return r;
+}
+
+/* As `container_probe: MESSAGE` on stderr; returns status. */
+static int complain(const struct error *err, int status)
+{
+	(void)fprintf(stderr, "container_probe: %s\n", err->text);
+	return status;
 }
 
 static int shell_status(int status)
@@ -152,14 +183,10 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	o.spec.envp = environ;
-	if (container_enter_userns(&err) < 0) {
-		(void)fprintf(stderr, "container_probe: %s\n", err.text);
-		return 125;
-	}
-	if (container_create(&o.spec, &c, &err) < 0) {
-		(void)fprintf(stderr, "container_probe: %s\n", err.text);
-		return c.failure_status;
-	}
+	if (container_enter_userns(&err) < 0 || (o.bundle && load_bundle(&o, &err) < 0))
+		return complain(&err, 125);
+	if (container_create(&o.spec, &c, &err) < 0)
+		return complain(&err, c.failure_status);
 	if (o.setup_only) {
 		container_destroy(&c);
 		(void)printf("%llu\n", (unsigned long long)(now_us() - start));
@@ -171,12 +198,14 @@ int main(int argc, char **argv)
 		(void)pause();
 	}
 	if (container_release(&c, &err) < 0)
-		(void)fprintf(stderr, "container_probe: %s\n", err.text);
+		(void)complain(&err, 0);
 	if (c.console_fd >= 0)
 		relay_terminal(c.console_fd);
 	status = wait_guest(&c);
 	if (container_exec_error(&c, &err) > 0)
-		(void)fprintf(stderr, "container_probe: %s\n", err.text);
+		(void)complain(&err, 0);
 	container_destroy(&c);
+	container_bundle_free(&o.description);
+	oci_config_free(&o.config);
 	return status;
 }
