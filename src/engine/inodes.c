@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+/* The library's default function does not compile cleanly with clang. */
+#define HASH_FUNCTION HASH_FNV
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
