@@ -83,9 +83,9 @@ static const struct option_spec *spec_of_key(int key)
 	size_t n;
 
 	specs = option_specs(&n);
-	if (key < KEY_FIRST)
-		return key > ' ' ? option_find(letter) : NULL;
-	return (size_t)(key - KEY_FIRST) / 2 < n ? &specs[(key - KEY_FIRST) / 2] : NULL;
+	if (key > ' ' && key < KEY_FIRST)
+		return option_find(letter);
+	return key >= KEY_FIRST && (size_t)(key - KEY_FIRST) / 2 < n ? &specs[(key - KEY_FIRST) / 2] : NULL;
 }
 
 static int load_config(struct run_arguments *a, const char *path, struct error *err)
@@ -140,7 +140,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		return take_program(a, state);
 	default:
-		spec = key >= ARGP_KEY_ARG ? NULL : spec_of_key(key);
+		spec = spec_of_key(key);
 		if (!spec)
 			return ARGP_ERR_UNKNOWN;
 		r = run_options_set(&a->options, spec, arg, &err);

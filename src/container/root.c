@@ -344,12 +344,32 @@ static int make_working_directory(const struct container_spec *spec, int root, s
 	return 0;
 }
 
+/*
+ * A current directory below /tmp stays in sight although /tmp is made new: its copy-on-write view is kept open meanwhile, in
+ * *real, as the directories that are written for real are.
+ */
+static int keep_current_directory(struct stage *stage, struct real_paths *real, struct error *err)
+{
+	struct real_path *item = &real->items[real->n];
+
+	if (!stage->spec->cow_cwd || !stage->spec->private_tmp || !realpath(".", item->path) ||
+	    !path_is_under(item->path, "/tmp") || strcmp(item->path, "/tmp") == 0)
+		return 0;
+	item->fd = openat(stage->root, item->path + 1, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+	if (item->fd < 0)
+		return errno == ENOENT ? 0 : error_errno(err, errno, "current directory %s", item->path);
+	real->n++;
+	return 0;
+}
+
 static int root_fill(struct stage *stage, struct real_paths *real, struct error *err)
 {
 	const struct container_spec *spec = stage->spec;
 	int r;
 
 	r = tree_build(stage, err);
+	if (r == 0 && spec->root_kind == ROOT_HOST_COW)
+		r = keep_current_directory(stage, real, err);
 	if (r == 0 && !spec->plain_mounts)
 		r = mount_standard(stage, err);
 	if (r == 0 && spec->root_kind == ROOT_HOST_COW)

@@ -156,8 +156,7 @@ static void choose_cpu(struct run *run)
 
 static int start_guest(struct run *run, struct error *err)
 {
-	/* Descriptors 0 to 2 of the guest come from outside, in our numbers; -1 ends the list. */
-	const int outside[] = { run->spec.stdio[0], run->spec.stdio[1], run->spec.stdio[2], -1 };
+	static const int outside[] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, -1 };
 	struct backend_options options = {
 		.cpu = run->cpu,
 		.pin = run->spec.pin_cpu,

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+# What the drivers of hermit share: a private directory that is removed at the end, checks that count, one closing line.
+# Usage:  . "$top_srcdir/tests/integration/lib.sh"  ...checks...  finish
+set -u
+hermit=$top_builddir/hermit
+work=$(mktemp -d "${TMPDIR:-/tmp}/hermit-test.XXXXXX") || exit 99
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 99
+checks=0
+failures=0
+
+# fail WHAT: counts and says what went wrong, with the last run's output.
+fail()
+{
+	failures=$((failures + 1))
+	printf 'FAIL: %s\n' "$*"
+	sed 's/^/    out: /' "$work/out" 2>/dev/null | tail -n 20
+	sed 's/^/    err: /' "$work/err" 2>/dev/null | tail -n 20
+}
+
+# run COMMAND...: its output in $work/out and $work/err, its exit status in $status. A hang ends with 137.
+run()
+{
+	status=0
+	timeout -s KILL "${RUN_LIMIT:-60}" "$@" >"$work/out" 2>"$work/err" </dev/null || status=$?
+}
+
+# expect STATUS WHAT: the exit status of the last run.
+expect()
+{
+	checks=$((checks + 1))
+	[ "$status" = "$1" ] || fail "$2: exit status $status, not $1"
+}
+
+# expect_out TEXT WHAT, expect_err TEXT WHAT: exact output of the last run.
+expect_out()
+{
+	checks=$((checks + 1))
+	[ "$(cat "$work/out")" = "$1" ] || fail "$2: standard output is not '$1'"
+}
+
+expect_err()
+{
+	checks=$((checks + 1))
+	[ "$(cat "$work/err")" = "$1" ] || fail "$2: standard error is not '$1'"
+}
+
+# expect_err_has PATTERN WHAT: an extended regular expression in the last run's standard error.
+expect_err_has()
+{
+	checks=$((checks + 1))
+	grep -Eq -- "$1" "$work/err" || fail "$2: nothing like '$1' on standard error"
+}
+
+# ok WHAT COMMAND...: the command succeeds.
+ok()
+{
+	local what=$1
+	shift
+	checks=$((checks + 1))
+	"$@" || fail "$what"
+}
+
+finish()
+{
+	printf '%d checks, %d failed\n' "$checks" "$failures"
+	[ "$checks" -gt 0 ] && [ "$failures" -eq 0 ]
+	exit
+}

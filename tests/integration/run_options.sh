@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What the options of hermit run do to the guest's world.
+. "$top_srcdir/tests/integration/lib.sh"
+
+export LEAK=secret
+run "$hermit" run env
+expect_out "HOME=/root
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" "minimal environment"
+run "$hermit" run --base-env=empty -e LEAK -e A=1 -- /usr/bin/env
+expect_out "LEAK=secret
+A=1" "empty environment and additions"
+run "$hermit" run --base-env=host -- sh -c 'echo $LEAK'
+expect_out secret "the caller's environment when asked for"
+
+run "$hermit" run --epoch=2000-02-03T04:05:06Z -- date -u +%FT%T
+expect_out 2000-02-03T04:05:06 "epoch"
+run "$hermit" run --hostname=box uname -n
+expect_out box "hostname"
+
+run "$hermit" run pwd
+expect_out "$work" "the caller's directory"
+run "$hermit" run --workdir=/usr pwd
+expect_out /usr "workdir"
+
+mkdir kept other
+run "$hermit" run -- sh -c 'echo real >kept/file; echo gone >/usr/hermit-test-file; cat /usr/hermit-test-file'
+expect_out gone "a write outside the working directory is seen by the run"
+ok "the working directory is written for real" [ "$(cat kept/file)" = real ]
+ok "the rest is not" [ ! -e /usr/hermit-test-file ]
+run "$hermit" run --fs=overlay -- sh -c 'echo no >kept/file; cat kept/file'
+expect_out no "overlay: seen by the run"
+ok "overlay: nothing is written for real" [ "$(cat kept/file)" = real ]
+run "$hermit" run --workdir=/ --writable="$work/other" -- sh -c "echo yes >$work/other/file"
+expect 0 "writable"
+ok "writable: written for real" [ "$(cat other/file)" = yes ]
+
+run "$hermit" run --bind="$work/kept:/mnt:ro" -- sh -c 'cat /mnt/file; echo x >/mnt/file'
+expect_out real "bind"
+ok "bind: read-only" [ "$status" != 0 ]
+run "$hermit" run --mount=type=tmpfs,target=/mnt -- sh -c 'echo a >/mnt/b; ls /mnt'
+expect_out b "mount"
+: >"/tmp/hermit-test-$$-seen"
+run "$hermit" run -q --workdir=/ -- sh -c "ls /tmp"
+expect_out "$(basename "$work")" "/tmp is private; only the caller's directory is in it"
+run "$hermit" run --workdir=/ --tmp=/tmp -- sh -c "ls /tmp/hermit-test-$$-seen"
+expect 0 "--tmp=/tmp shows the host's"
+rm -f "/tmp/hermit-test-$$-seen"
+
+run "$hermit" run --save-config=saved.json --seed=9 --epoch=1999-01-01T00:00:00Z -- date +%Y
+expect_out 1999 "save-config runs too"
+run "$hermit" run --config-file=saved.json
+expect_out 1999 "config-file brings options and program"
+run "$hermit" run --config-file=saved.json --epoch=1998-01-01T00:00:00Z -- date +%Y:%m
+expect_out 1998:01 "later options change it"
+run "$hermit" run --config-file=saved.json --print-config=command
+expect_out "hermit run --seed=9 --epoch=1999-01-01T00:00:00Z -- date +%Y" "as a command line"
+run "$hermit" run --seed=9 --epoch=1999-01-01T00:00:00Z --print-config=json -- date +%Y
+ok "as JSON, the same as the file" cmp -s out saved.json
+sed 's/1999-01/1997-01/' saved.json >edited.json
+run "$hermit" run --config-file=edited.json
+expect 125 "an edited document is refused"
+expect_err_has "fingerprint" "an edited document is refused"
+
+run "$hermit" run --log-file=log.txt --log=debug true
+expect_err "" "messages go to the file"
+finish

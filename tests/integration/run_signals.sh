@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Signals to hermit itself: the first asks the guest, the second ends everything; kill -9 leaves nothing behind.
+. "$top_srcdir/tests/integration/lib.sh"
+set -m # background jobs keep the default for SIGINT
+
+# A word by which the guests of this test are found among all processes.
+mark=hermit-signal-test-$$
+
+# start SCRIPT: runs it under hermit in the background and waits until it says ready; $job is the supervisor.
+start()
+{
+	rm -f fifo && mkfifo fifo
+	"$hermit" run -- bash -c "$1" "$mark" >fifo 2>"$work/err" </dev/null &
+	job=$!
+	exec 7<fifo
+	read -r -t 60 word <&7 && [ "$word" = ready ] || fail "the guest did not start: $1"
+}
+
+# finished: waits for the supervisor; what the guest said meanwhile is in $work/out.
+finished()
+{
+	timeout 60 cat <&7 >"$work/out"
+	exec 7<&-
+	status=0
+	wait "$job" || status=$?
+}
+
+nobody_left()
+{
+	local tries=0
+	# Processes that were just killed are gone when init has reaped them: that is not ours to speed up.
+	while pgrep -f "$mark" >/dev/null && [ $tries -lt 100 ]; do
+		tries=$((tries + 1))
+		sleep 0.05
+	done
+	[ $tries -lt 100 ]
+}
+
+for signal in INT TERM HUP QUIT; do
+	start "trap 'echo caught; exit 7' $signal; echo ready; while :; do :; done"
+	kill -$signal $job
+	finished
+	expect 7 "the guest handles SIG$signal"
+	expect_out caught "the guest handles SIG$signal"
+done
+
+start "echo ready; while :; do :; done"
+kill -TERM $job
+finished
+expect 143 "SIGTERM ends a guest that does not handle it"
+
+start "trap : TERM; trap 'echo again; trap \"\" USR1' USR1; echo ready; while :; do :; done"
+kill -TERM $job
+kill -USR1 $job
+read -r -t 60 word <&7
+ok "the guest lives on after the first SIGTERM" [ "$word" = again ]
+kill -TERM $job
+finished
+expect 143 "the second SIGTERM ends everything"
+ok "nothing is left after the second SIGTERM" nobody_left
+
+start "sleep 1000 & (while :; do :; done) & echo ready; while :; do :; done"
+kill -KILL $job
+finished
+expect 137 "kill -9 of the supervisor"
+ok "nothing is left after kill -9" nobody_left
+
+start "trap 'echo size; exit 0' WINCH; echo ready; while :; do :; done"
+kill -WINCH $job
+finished
+expect_out size "SIGWINCH is handed on"
+expect 0 "SIGWINCH is handed on"
+finish
