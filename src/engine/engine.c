@@ -139,6 +139,22 @@ void engine_report_uncontrolled(struct engine *e, const char *what, const char *
 			e->observers[i].uncontrolled(e->observers[i].arg, e, what, where);
 }
 
+struct guest *engine_guest(const struct engine *e)
+{
+	return e->g;
+}
+
+int engine_vtid(const struct engine *e, int task)
+{
+	struct task *t;
+
+	LL_FOREACH(e->tasks, t) {
+		if (t->id == task)
+			return t->vtid;
+	}
+	return -1;
+}
+
 /* Puts a task that was stopped by an event back into the queue: to the front, it still has its turn. */
 static int ready(struct engine *e, struct task *t, enum verdict_kind kind)
 {
@@ -179,9 +195,19 @@ static int on_call(struct engine *e, struct task *t, const struct event *event)
 
 static int on_done(struct engine *e, struct task *t, const struct event *event)
 {
+	bool adrift = t->state == TASK_ADRIFT;
+
+	t->state = TASK_READY;
+	if (t->call.watched) {
+		t->call.watched = t->in_call = false;
+		t->verdict = (struct verdict){ .kind = VERDICT_GO };
+		if (adrift) /* somebody else has the turn by now */
+			return sched_push_back(&e->sched, t);
+		e->watched = t;
+		return 0;
+	}
 	t->call.done = true;
 	t->call.result = event->result;
-	t->state = TASK_READY;
 	return sched_push_front(&e->sched, t);
 }
 
@@ -375,13 +401,27 @@ static int dispatch(struct engine *e, struct task *t, const struct event *event)
 	return -EINVAL;
 }
 
+/* When an alarm comes is the host's affair, and a watched result is no event of the run: neither is a turn. */
+static bool is_turn(struct engine *e, const struct event *event)
+{
+	const struct task *t;
+
+	if (event->kind != EVENT_DONE)
+		return event->kind != EVENT_ALARM;
+	t = task_find(e, event->task);
+	return !t || !t->call.watched;
+}
+
 int engine_event(struct engine *e, const struct event *event)
 {
 	struct task *t = NULL;
 	int r;
 
-	e->turn++;
-	e->stats.turns++;
+	if (is_turn(e, event)) {
+		e->turn++;
+		e->stats.turns++;
+	}
+	e->actor = event->kind == EVENT_OUTSIDE ? -1 : event->task;
 	for (size_t i = 0; i < e->n_observers; i++)
 		if (e->observers[i].event)
 			e->observers[i].event(e->observers[i].arg, e, event);

@@ -40,6 +40,11 @@ struct engine_options {
 	unsigned cpus;           /* how many to show */
 	uint64_t memory_bytes;   /* how much to show */
 	const char *hostname;
+	/*
+	 * Observers want the results of calls that the kernel runs: EVENT_DONE after each of them. Changes no choice, no turn and no
+	 * virtual time. Needs GUEST_CAN_HOOK.
+	 */
+	bool results;
 };
 
 /* Defaults: seed 0, epoch 2026-01-01T00:00:00Z, uptime 120 s, one CPU, 1 GB. */
@@ -102,8 +107,19 @@ struct engine_observer {
 	void (*event)(void *arg, struct engine *e, const struct event *event);
 	void (*verdict)(void *arg, struct engine *e, int task, const struct verdict *v);
 	void (*uncontrolled)(void *arg, struct engine *e, const char *what, const char *where);
+	/* The task's call was considered in vain and stays parked. Can come many times for one call. */
+	void (*parked)(void *arg, struct engine *e, int task);
+	/*
+	 * A parked call is to be considered again, for reasons `why` (WAKE_ bits of task.h), because of something that task `by` did (-1:
+	 * time passed). It may be parked again.
+	 */
+	void (*woken)(void *arg, struct engine *e, int task, int by, unsigned why);
 	void *arg;
 };
 void engine_observe(struct engine *e, const struct engine_observer *observer);
+
+/* For observers: the guest, and what the guest calls a living task (-1: there is no such task). */
+struct guest *engine_guest(const struct engine *e);
+int engine_vtid(const struct engine *e, int task);
 
 #endif

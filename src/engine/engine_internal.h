@@ -29,6 +29,8 @@ struct engine {
 	struct process *first;     /* the program; its status is the run's. NULL once gone */
 	struct task *running;      /* was resumed, its event is awaited */
 	struct task *last;         /* had the last turn; not dereferenced, may be dead */
+	struct task *watched;      /* its result was observed: it goes on at once */
+	int actor;                 /* the task whose event or call is being dealt with, -1: nobody's */
 	struct task *leader_exit;  /* an exiting leader whose end has to be settled */
 	int next_process_id;
 	uint64_t next_mm_id;

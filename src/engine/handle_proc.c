@@ -27,6 +27,7 @@ static int start_clone(struct task *t, struct verdict *v, uint64_t flags, int ex
 	t->clone_flags = flags;
 	t->clone_exit_signal = exit_signal;
 	t->clone_child_tid = child_tid;
+	t->call.no_return = true;
 	return verdict_continue(v);
 }
 
@@ -59,6 +60,7 @@ int handle_proc_clone3(struct engine *e, struct task *t, struct verdict *v)
 
 int handle_proc_exec(struct engine *e, struct task *t, struct verdict *v)
 {
+	t->call.no_return = true;
 	return verdict_continue(v);
 }
 
@@ -72,6 +74,7 @@ int handle_proc_exit(struct engine *e, struct task *t, struct verdict *v)
 {
 	struct process *p = t->process;
 
+	t->call.no_return = true;
 	if (t->call.nr == NR_exit_group) {
 		if (p->n_tasks > 1 || (p == e->first && e->init_is_guest))
 			process_mark_dying(e, p);

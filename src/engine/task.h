@@ -66,6 +66,8 @@ struct call {
 	bool done;         /* the handler is called again after VERDICT_HOOK: result is valid */
 	int64_t result;
 	bool first;        /* first consideration of this call */
+	bool no_return;    /* ends in an event of its own kind: birth, exec, exit */
+	bool watched;      /* was told VERDICT_HOOK for the observers' sake only: its EVENT_DONE is theirs */
 	uint64_t progress; /* bytes already moved by a call that the engine performs in pieces */
 	uint64_t start_ns; /* run time when the call was made: deadlines count from here */
 	uint64_t scratch[4]; /* the handler's own notes between considerations */

@@ -16,6 +16,9 @@ int task_wake(struct engine *e, struct task *t, unsigned why)
 	t->wait.wake |= why;
 	if (t->state != TASK_BLOCKED)
 		return 0;
+	for (size_t i = 0; i < e->n_observers; i++)
+		if (e->observers[i].woken)
+			e->observers[i].woken(e->observers[i].arg, e, t->id, e->actor, why);
 	t->state = TASK_READY;
 	return sched_push_back(&e->sched, t);
 }
@@ -25,6 +28,9 @@ static void park(struct engine *e, struct task *t)
 	t->state = TASK_BLOCKED;
 	t->wait.since_turn = t->wait.since_turn ? t->wait.since_turn : e->turn;
 	t->wait.wake = 0;
+	for (size_t i = 0; i < e->n_observers; i++)
+		if (e->observers[i].parked)
+			e->observers[i].parked(e->observers[i].arg, e, t->id);
 	if (t->wait.deadline_ns < e->next_deadline_ns)
 		e->next_deadline_ns = t->wait.deadline_ns;
 }
@@ -90,6 +96,7 @@ static int consider(struct engine *e, struct task *t, struct verdict *v)
 {
 	int r;
 
+	e->actor = t->id;
 	*v = (struct verdict){ .kind = VERDICT_NONE };
 	if (!t->in_call) {
 		*v = t->verdict;
@@ -111,11 +118,13 @@ static int consider(struct engine *e, struct task *t, struct verdict *v)
 /* Everything that may make tasks ready without an event of theirs. */
 static int wake_all(struct engine *e)
 {
-	int r;
+	int r, actor = e->actor;
 
+	e->actor = -1;
 	r = timers_fire(&e->timers, e, e->clock.now_ns);
 	if (r >= 0)
 		r = waits_expire(e);
+	e->actor = actor;
 	if (r >= 0)
 		r = signals_wake(e);
 	/* While one task keeps its turn nobody else is asked: that is what "run until block" saves. */
@@ -183,6 +192,36 @@ static int settle_leader_exit(struct engine *e)
 	return task_end_effects(e, t);
 }
 
+/* The kernel runs a call: where observers want its result it is stopped when it returns. */
+static void watch(struct engine *e, struct task *t, struct verdict *v)
+{
+	if (!e->options.results || v->kind != VERDICT_CONTINUE || t->call.no_return || !(e->g->abilities & GUEST_CAN_HOOK))
+		return;
+	v->kind = VERDICT_HOOK;
+	t->call.watched = true;
+}
+
+static void observe_verdict(struct engine *e, const struct step *step)
+{
+	for (size_t i = 0; i < e->n_observers; i++)
+		if (e->observers[i].verdict)
+			e->observers[i].verdict(e->observers[i].arg, e, step->task, &step->verdict);
+}
+
+/* A task whose result was only watched has its turn still. */
+static void resume_watched(struct engine *e, struct step *step)
+{
+	struct task *t = e->watched;
+
+	e->watched = NULL;
+	step->kind = STEP_RESUME;
+	step->task = t->id;
+	step->verdict.kind = VERDICT_GO;
+	t->state = TASK_RUNNING;
+	e->running = t;
+	observe_verdict(e, step);
+}
+
 static void resume(struct engine *e, struct task *t, struct step *step)
 {
 	struct verdict *v = &step->verdict;
@@ -197,6 +236,7 @@ static void resume(struct engine *e, struct task *t, struct step *step)
 	e->last = t;
 	if (v->kind != VERDICT_HOOK)
 		wait_clear(e, t);
+	watch(e, t, v);
 	if (v->kind == VERDICT_LISTEN) {
 		t->state = TASK_STOPPED;
 		return;
@@ -221,6 +261,10 @@ int engine_next(struct engine *e, struct step *ret_step)
 		if (e->refused || e->ended || !e->tasks) {
 			step->kind = e->refused ? STEP_REFUSED : STEP_END;
 			step->exit_status = e->exit_status;
+			return 0;
+		}
+		if (e->watched) {
+			resume_watched(e, step);
 			return 0;
 		}
 		if (e->running || e->n_dying || e->n_expected) {
@@ -251,9 +295,7 @@ int engine_next(struct engine *e, struct step *ret_step)
 			continue;
 		}
 		resume(e, t, step);
-		for (size_t i = 0; i < e->n_observers; i++)
-			if (e->observers[i].verdict)
-				e->observers[i].verdict(e->observers[i].arg, e, t->id, &step->verdict);
+		observe_verdict(e, step);
 		return 0;
 	}
 	return engine_fail(e, -r, "the run cannot go on at turn %llu", (unsigned long long)e->turn);
