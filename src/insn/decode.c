@@ -30,7 +30,7 @@ static bool ends_flow(ZydisMnemonic mnemonic)
 	       mnemonic == ZYDIS_MNEMONIC_HLT || mnemonic == ZYDIS_MNEMONIC_INT3;
 }
 
-static enum insn_flow flow_of(const ZydisDecodedInstruction *z)
+static enum insn_next flow_of(const ZydisDecodedInstruction *z)
 {
 	bool direct = z->raw.imm[0].is_relative;
 
@@ -40,7 +40,8 @@ static enum insn_flow flow_of(const ZydisDecodedInstruction *z)
 		return INSN_FLOW_BRANCH;
 	if (z->meta.category == ZYDIS_CATEGORY_COND_BR)
 		return INSN_FLOW_BRANCH;
-	if (z->meta.category == ZYDIS_CATEGORY_UNCOND_BR)
+	/* Zydis counts XABORT as a branch, but outside of a transaction it does nothing. */
+	if (z->meta.category == ZYDIS_CATEGORY_UNCOND_BR && z->mnemonic != ZYDIS_MNEMONIC_XABORT)
 		return direct ? INSN_FLOW_JUMP : INSN_FLOW_JUMP_INDIRECT;
 	if (z->meta.category == ZYDIS_CATEGORY_CALL)
 		return direct ? INSN_FLOW_CALL : INSN_FLOW_CALL_INDIRECT;
@@ -76,6 +77,13 @@ static bool fixed_address(const ZydisDecodedInstruction *z, uint64_t vaddr, uint
 	return false;
 }
 
+static bool is_computed(const ZydisDecodedInstruction *z)
+{
+	bool has_sib = z->raw.modrm.mod != 3 && z->raw.modrm.rm == 4;
+
+	return z->raw.modrm.mod == 3 || (has_sib && z->raw.sib.index != 4);
+}
+
 int insn_decode(const uint8_t *code, size_t len, uint64_t vaddr, struct insn_decoded *ret)
 {
 	ZydisDecodedInstruction z;
@@ -89,8 +97,7 @@ int insn_decode(const uint8_t *code, size_t len, uint64_t vaddr, struct insn_dec
 	ret->length = z.length;
 	ret->flow = (uint8_t)flow_of(&z);
 	ret->kind = (uint8_t)kind_of(&z);
-	ret->is_lea = z.mnemonic == ZYDIS_MNEMONIC_LEA;
-	ret->padding = z.mnemonic == ZYDIS_MNEMONIC_NOP || z.mnemonic == ZYDIS_MNEMONIC_INT3;
+	ret->is_computed = ret->flow == INSN_FLOW_JUMP_INDIRECT && is_computed(&z);
 	ret->has_target = z.raw.imm[0].is_relative;
 	if (ret->has_target)
 		ret->target = vaddr + z.length + (uint64_t)z.raw.imm[0].value.s;

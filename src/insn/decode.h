@@ -8,7 +8,7 @@
 
 #include "insn/insn.h"
 
-enum insn_flow {
+enum insn_next {
 	INSN_FLOW_NEXT = 0, /* goes on behind it */
 	INSN_FLOW_BRANCH,   /* goes on behind it or at target */
 	INSN_FLOW_JUMP,     /* goes on at target */
@@ -20,12 +20,11 @@ enum insn_flow {
 
 struct insn_decoded {
 	uint8_t length;
-	uint8_t flow;      /* enum insn_flow */
+	uint8_t flow;      /* enum insn_next */
 	uint8_t kind;      /* enum insn_kind */
 	bool has_target;   /* direct branch */
 	bool has_address;  /* refers to a fixed address: RIP-relative, or absolute as in jmp *table(,%rax,8) */
-	bool is_lea;
-	bool padding;      /* NOP of any length, INT3 */
+	bool is_computed;  /* INSN_FLOW_JUMP_INDIRECT through a register or an indexed table: a switch, or a tail call */
 	uint64_t target;
 	uint64_t address;
 };

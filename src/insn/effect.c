@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Operands as Zydis lists them, hidden ones too (the stack of PUSH and CALL, the destination of MOVS). */
+#include "insn/effect.h"
+
+#include <Zydis/Zydis.h>
+#include <errno.h>
+#include <string.h>
+
+#include "insn/decode.h"
+
+static bool leaves_user_mode(ZydisMnemonic mnemonic)
+{
+	switch ((int)mnemonic) {
+	case ZYDIS_MNEMONIC_SYSCALL:
+	case ZYDIS_MNEMONIC_SYSENTER:
+	case ZYDIS_MNEMONIC_INT:
+	case ZYDIS_MNEMONIC_INT1:
+	case ZYDIS_MNEMONIC_INT3:
+	case ZYDIS_MNEMONIC_UD2:
+	case ZYDIS_MNEMONIC_RDPMC:
+	case ZYDIS_MNEMONIC_RDPRU:
+	case ZYDIS_MNEMONIC_RDTSC:
+	case ZYDIS_MNEMONIC_RDTSCP:
+	case ZYDIS_MNEMONIC_CPUID:
+	case ZYDIS_MNEMONIC_RDRAND:
+	case ZYDIS_MNEMONIC_RDSEED:
+	case ZYDIS_MNEMONIC_RDPID:
+	case ZYDIS_MNEMONIC_XBEGIN:
+	case ZYDIS_MNEMONIC_TPAUSE:
+	case ZYDIS_MNEMONIC_UMWAIT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The value of a 64-bit or 32-bit address register; false for anything else (16 bits, vectors). */
+static bool register_value(ZydisRegister reg, const struct insn_regs *regs, uint64_t next_rip, uint64_t *ret)
+{
+	if (reg == ZYDIS_REGISTER_NONE)
+		*ret = 0;
+	else if (reg == ZYDIS_REGISTER_RIP)
+		*ret = next_rip;
+	else if (reg >= ZYDIS_REGISTER_RAX && reg <= ZYDIS_REGISTER_R15)
+		*ret = regs->gpr[reg - ZYDIS_REGISTER_RAX];
+	else if (reg >= ZYDIS_REGISTER_EAX && reg <= ZYDIS_REGISTER_R15D)
+		*ret = (uint32_t)regs->gpr[reg - ZYDIS_REGISTER_EAX];
+	else
+		return false;
+	return true;
+}
+
+static uint64_t segment_base(ZydisRegister segment, const struct insn_regs *regs)
+{
+	if (segment == ZYDIS_REGISTER_FS)
+		return regs->fs_base;
+	return segment == ZYDIS_REGISTER_GS ? regs->gs_base : 0;
+}
+
+static bool is_push(const ZydisDecodedInstruction *z)
+{
+	return z->meta.category == ZYDIS_CATEGORY_PUSH || z->meta.category == ZYDIS_CATEGORY_CALL ||
+	       z->mnemonic == ZYDIS_MNEMONIC_ENTER;
+}
+
+static bool address_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op, const struct insn_regs *regs,
+		       uint64_t *ret)
+{
+	uint64_t base, index, len = op->size / 8;
+
+	if (!register_value(op->mem.base, regs, regs->rip + z->length, &base) ||
+	    !register_value(op->mem.index, regs, regs->rip + z->length, &index))
+		return false;
+	*ret = base + index * op->mem.scale + (op->mem.disp.has_displacement ? (uint64_t)op->mem.disp.value : 0);
+	if (z->address_width == 32)
+		*ret = (uint32_t)*ret;
+	*ret += segment_base(op->mem.segment, regs);
+	/* The stack pointer moves before the value is stored. */
+	if (op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && op->mem.base == ZYDIS_REGISTER_RSP && is_push(z))
+		*ret = base - len;
+	return true;
+}
+
+/*
+ * Instructions whose listed operand is not the whole truth: BTS and its kin with a register operand reach beyond it, ENTER pushes
+ * more, CLZERO takes the whole line, POP to (%rsp) uses the new stack pointer.
+ */
+static bool is_special(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *ops)
+{
+	bool bit_test = z->mnemonic == ZYDIS_MNEMONIC_BTS || z->mnemonic == ZYDIS_MNEMONIC_BTR || z->mnemonic == ZYDIS_MNEMONIC_BTC;
+	bool to_stack = ops[0].type == ZYDIS_OPERAND_TYPE_MEMORY && ops[0].mem.base == ZYDIS_REGISTER_RSP;
+
+	return (bit_test && ops[1].type == ZYDIS_OPERAND_TYPE_REGISTER) || (z->mnemonic == ZYDIS_MNEMONIC_POP && to_stack) ||
+	       z->mnemonic == ZYDIS_MNEMONIC_ENTER || z->mnemonic == ZYDIS_MNEMONIC_CLZERO;
+}
+
+static void add_write(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op, const struct insn_regs *regs,
+		      struct insn_effect *effect)
+{
+	uint32_t len = (op->size + 7u) / 8u;
+	uint64_t address;
+
+	if (op->mem.type != ZYDIS_MEMOP_TYPE_MEM || len == 0 || len > INSN_MAX_WRITE_LEN || effect->count == INSN_MAX_WRITES ||
+	    !address_of(z, op, regs, &address)) {
+		effect->unknown = true;
+		return;
+	}
+	effect->writes[effect->count].address = address;
+	effect->writes[effect->count++].len = len;
+}
+
+int insn_effect_of(const uint8_t *code, size_t len, const struct insn_regs *regs, struct insn_effect *ret)
+{
+	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecodedInstruction z;
+	ZydisDecoder decoder;
+
+	if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) ||
+	    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code, len, &z, ops)))
+		return -EILSEQ;
+
+	*ret = (struct insn_effect){ .length = z.length, .leaves = leaves_user_mode(z.mnemonic) };
+	for (unsigned i = 0; i < z.operand_count; i++)
+		if (ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY && (ops[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+			add_write(&z, &ops[i], regs, ret);
+	ret->unknown |= is_special(&z, ops);
+	return 0;
+}
