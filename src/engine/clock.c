@@ -6,8 +6,6 @@
 
 #include "engine/engine.h"
 
-#define TAI_OFFSET_NS (37 * NS_PER_S)
-
 uint64_t time_add(uint64_t a, uint64_t b)
 {
 	uint64_t sum;
@@ -48,7 +46,7 @@ static bool clock_origin(const struct clock *c, int clock_id, uint64_t *ret_ns)
 		*ret_ns = c->epoch_ns;
 		return true;
 	case CLOCK_TAI:
-		*ret_ns = time_add(c->epoch_ns, TAI_OFFSET_NS);
+		*ret_ns = time_add(c->epoch_ns, CLOCK_TAI_OFFSET_NS);
 		return true;
 	case CLOCK_MONOTONIC:
 	case CLOCK_MONOTONIC_RAW:

@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define CLOCK_TAI_OFFSET_NS (37 * 1000000000ull) /* TAI - UTC since 2017 */
+#define CLOCK_READ_COST_NS 200 /* virtual time that one look at a clock takes */
+
 struct clock {
 	uint64_t now_ns;    /* since the start of the run */
 	uint64_t epoch_ns;  /* CLOCK_REALTIME at the start */

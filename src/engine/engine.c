@@ -155,6 +155,23 @@ int engine_vtid(const struct engine *e, int task)
 	return -1;
 }
 
+/* Clock reads since the last event were made by the task that ran: they took their time. */
+static void absorb_clock_reads(struct engine *e, struct task *t)
+{
+	struct clock_page *page = e->g->clock_page;
+	uint64_t cost;
+
+	if (!page || !page->reads)
+		return;
+	if (__builtin_mul_overflow(page->reads, page->cost_ns, &cost))
+		cost = 0; /* the guest wrote nonsense there */
+	page->reads = 0;
+	e->stats.clock_reads += cost / page->cost_ns;
+	clock_charge(&e->clock, cost);
+	t->cpu_ns = time_add(t->cpu_ns, cost);
+	t->process->cpu_ns = time_add(t->process->cpu_ns, cost);
+}
+
 /* Puts a task that was stopped by an event back into the queue: to the front, it still has its turn. */
 static int ready(struct engine *e, struct task *t, enum verdict_kind kind)
 {
@@ -434,8 +451,10 @@ int engine_event(struct engine *e, const struct event *event)
 				e->n_adrift--;
 			else if (t->state == TASK_READY && event->kind != EVENT_EXIT)
 				sched_remove(&e->sched, t);
-			if (e->running == t)
+			if (e->running == t) {
+				absorb_clock_reads(e, t);
 				e->running = NULL;
+			}
 		}
 	}
 	r = dispatch(e, t, event);

@@ -95,6 +95,7 @@ struct engine_stats {
 	uint64_t turns;
 	uint64_t calls[512]; /* by number */
 	uint64_t switches;   /* changes of the running task */
+	uint64_t clock_reads; /* from the clock page */
 	uint64_t signals, births, execs, deaths, retries;
 };
 const struct engine_stats *engine_stats(const struct engine *e);

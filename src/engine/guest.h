@@ -197,9 +197,21 @@ struct guest_ops {
 	int (*backtrace)(struct guest *g, int task, char **ret_text);
 };
 
+/*
+ * A page that every guest program reads clocks from without a call. The engine writes it before a task goes on and takes the count of reads at the
+ * next event: time = now_ns + reads * cost_ns (run time), so it goes on as if each read had been a call. One task runs at a time,
+ * so nobody else counts. From limit_ns on a read becomes a call, so that deadlines and slices end on time.
+ */
+struct clock_page {
+	uint64_t reads;
+	uint64_t now_ns, cost_ns, limit_ns;
+	uint64_t realtime_ns, monotonic_ns, tai_ns; /* what the clocks show at run time 0 */
+};
+
 struct guest {
 	const struct guest_ops *ops;
 	unsigned abilities;
+	struct clock_page *clock_page; /* NULL: clocks are read by calls */
 };
 
 #endif

@@ -59,6 +59,11 @@ static int itimer_due(struct engine *e, struct timer *timer)
 	return r;
 }
 
+bool itimers_count_cpu(const struct itimers *timers)
+{
+	return timers->interval[ITIMER_VIRTUAL].armed || timers->interval[ITIMER_PROF].armed;
+}
+
 int itimers_cpu(struct engine *e, struct process *p)
 {
 	struct itimer *it;

@@ -54,6 +54,9 @@ struct itimers {
 void itimers_exec(struct engine *e, struct itimers *timers);
 void itimers_deinit(struct engine *e, struct itimers *timers);
 
+/* Does any of them count CPU time now? */
+bool itimers_count_cpu(const struct itimers *timers);
+
 /* The process has used CPU time: fires what counts it. */
 int itimers_cpu(struct engine *e, struct process *p);
 

@@ -192,6 +192,29 @@ static int settle_leader_exit(struct engine *e)
 	return task_end_effects(e, t);
 }
 
+/* What clock reads without a call show from now on, and up to when they may. */
+static void publish_clock(struct engine *e, const struct task *t)
+{
+	struct clock_page *page = e->g->clock_page;
+	uint64_t limit;
+
+	if (!page)
+		return;
+	limit = timers_next(&e->timers) < e->next_deadline_ns ? timers_next(&e->timers) : e->next_deadline_ns;
+	if (sched_peek(&e->sched) && t->slice_end_ns < limit)
+		limit = t->slice_end_ns;
+	if (itimers_count_cpu(&t->process->itimers))
+		limit = 0;
+	*page = (struct clock_page){
+		.now_ns = e->clock.now_ns,
+		.cost_ns = CLOCK_READ_COST_NS,
+		.limit_ns = limit,
+		.realtime_ns = e->clock.epoch_ns,
+		.monotonic_ns = e->clock.uptime_ns,
+		.tai_ns = e->clock.epoch_ns + CLOCK_TAI_OFFSET_NS,
+	};
+}
+
 /* The kernel runs a call: where observers want its result it is stopped when it returns. */
 static void watch(struct engine *e, struct task *t, struct verdict *v)
 {
@@ -219,6 +242,7 @@ static void resume_watched(struct engine *e, struct step *step)
 	step->verdict.kind = VERDICT_GO;
 	t->state = TASK_RUNNING;
 	e->running = t;
+	publish_clock(e, t);
 	observe_verdict(e, step);
 }
 
@@ -243,6 +267,7 @@ static void resume(struct engine *e, struct task *t, struct step *step)
 	}
 	t->state = TASK_RUNNING;
 	e->running = t;
+	publish_clock(e, t);
 	if (v->kind == VERDICT_SIGNAL && t->signal_is_fatal)
 		process_mark_dying(e, t->process);
 }

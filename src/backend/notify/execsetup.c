@@ -50,9 +50,8 @@ static int read_auxv(struct notify *n, pid_t tid, struct auxv *auxv)
 	return 0;
 }
 
-static int patch_vdso(struct notify *n, const struct notify_task *t, uint64_t base)
+static int patch_vdso(struct notify *n, const struct notify_task *t, uint64_t base, const struct vdso_image *image)
 {
-	const struct vdso_image *image = n->vdso;
 	_cleanup_free_ unsigned char *now = NULL;
 	int r;
 
@@ -105,13 +104,33 @@ static int hide_vdso(struct notify *n, const struct notify_task *t, const struct
 	return r < 0 ? r : -ENOENT;
 }
 
+/* Clocks from the page: the code that maps it is part of the image. 1: done, 0: not possible here. */
+static int use_clock_page(struct notify *n, const struct notify_task *t, uint64_t base)
+{
+	int r;
+
+	if (!n->vdso_page)
+		return 0;
+	r = patch_vdso(n, t, base, n->vdso_page);
+	if (r < 0)
+		return r == -ESRCH ? r : 0;
+	r = clockpage_map(n, t, base + n->vdso_page->map_page);
+	if (r != 0)
+		return r;
+	/* no page: back to the kernel's own image, which the caller expects */
+	return memory_force_write(n, t->tid, base + n->vdso_page->offset, n->vdso_page->before, n->vdso_page->size);
+}
+
 static int redirect_vdso(struct notify *n, const struct notify_task *t, const struct auxv *auxv)
 {
 	int r;
 
+	r = use_clock_page(n, t, auxv->vdso);
+	if (r != 0)
+		return r < 0 ? r : 0;
 	if (!n->vdso)
-		n->vdso = vdso_new();
-	r = n->vdso ? patch_vdso(n, t, auxv->vdso) : -errno;
+		n->vdso = vdso_new(VDSO_CALLS);
+	r = n->vdso ? patch_vdso(n, t, auxv->vdso, n->vdso) : -errno;
 	if (r == 0 || r == -ESRCH || r == -ENOMEM)
 		return r;
 	r = hide_vdso(n, t, auxv);

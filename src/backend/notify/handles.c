@@ -64,7 +64,7 @@ static int open_pidfd(pid_t tid)
 }
 
 /* The pidfd stays the cache's. */
-static int cached_pidfd(struct notify *n, pid_t tid)
+int handles_pidfd(struct notify *n, pid_t tid)
 {
 	struct pidfd_cache *cache = &n->pidfds;
 	size_t i;
@@ -90,7 +90,7 @@ int handles_borrow(struct notify *n, pid_t tid, int fd)
 
 	if (fd < 0)
 		return -EBADF;
-	pidfd = cached_pidfd(n, tid);
+	pidfd = handles_pidfd(n, tid);
 	if (pidfd < 0)
 		return pidfd;
 	borrowed = pidfd_getfd(pidfd, fd, 0);

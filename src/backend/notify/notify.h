@@ -81,7 +81,8 @@ struct notify {
 	struct pidfd_cache pidfds;
 	struct object_table objects;
 	struct network_probe probe;
-	struct vdso_image *vdso;
+	struct vdso_image *vdso, *vdso_page; /* either may be NULL */
+	int clock_page_fd;
 	int root_fd; /* the guest's root directory, -1 before backend_start() */
 	struct object_id root, mount_namespace;
 	pid_t self;
@@ -151,6 +152,8 @@ int notify_pidfd_target(struct guest *g, int task, int fd);
 void handles_init(struct notify *n);
 void handles_deinit(struct notify *n);
 /* Forgets what is cached for a task that is gone. */
+/* A pidfd of the task; it stays the cache's. */
+int handles_pidfd(struct notify *n, pid_t tid);
 void handles_forget(struct notify *n, pid_t tid);
 /* Borrows by host thread id: a descriptor of ours or -errno. */
 int handles_borrow(struct notify *n, pid_t tid, int fd);
@@ -184,6 +187,13 @@ int notify_futex_key(struct guest *g, int task, uint64_t addr, uint64_t *ret_obj
 
 /* --- execsetup.c --- */
 int notify_exec_setup(struct guest *g, int task, const unsigned char random_bytes[16]);
+
+/* --- clockpage.c --- */
+/* Makes the page; without it clocks are read by calls, which is no error. */
+void clockpage_init(struct notify *n);
+void clockpage_deinit(struct notify *n);
+/* Runs the mapping code at `code` in a task that is stopped at its exec: 1 mapped, 0 it could not be, -ESRCH. */
+int clockpage_map(struct notify *n, const struct notify_task *t, uint64_t code);
 
 /* --- settle.c --- */
 int notify_settle_reaped(struct guest *g, int vpid);

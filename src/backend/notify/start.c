@@ -251,6 +251,7 @@ int backend_start(struct guest *g, struct error *err)
 	r = listener_open(n, fd);
 	if (r < 0)
 		return error_errno(err, -r, "seccomp listener");
+	clockpage_init(n);
 	r = paths_init(n, t->tid);
 	if (r < 0)
 		return error_errno(err, -r, "cannot open the guest's root directory");
@@ -304,6 +305,7 @@ struct guest *backend_close(struct guest *g)
 	deaths_deinit(&n->deaths);
 	tasks_deinit(&n->tasks);
 	n->vdso = vdso_free(n->vdso);
+	clockpage_deinit(n);
 	free(n->objects.ids);
 	free(n);
 	return NULL;

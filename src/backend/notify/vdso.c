@@ -10,8 +10,10 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "backend/notify/vdso_code.h"
 #include "base/cleanup.h"
 
+#define JUMP_SIZE 5
 #define CALL_AND_RETURN(nr) 0xb8, (nr) & 0xff, (nr) >> 8, 0, 0, 0x0f, 0x05, 0xc3 /* mov $nr,%eax; syscall; ret */
 
 static const unsigned char call_clock_gettime[] = { CALL_AND_RETURN(228) };
@@ -31,17 +33,21 @@ static const unsigned char call_getrandom[] = {
 	0x48, 0xc7, 0xc0, 0xda, 0xff, 0xff, 0xff, 0xc3, /* mov $-ENOSYS,%rax; ret */
 };
 
+#define BLOCK_OWNER "__vdso_clock_gettime" /* whose place the block of vdso_code.h takes */
+
 struct replacement {
 	const char *name;
-	const unsigned char *code;
+	const unsigned char *code; /* makes the call */
 	size_t size;
+	const unsigned char *entry; /* into the block of vdso_code.h, which answers from the page; NULL: always a call */
 };
 
-#define REPLACEMENT(call) { "__vdso_" #call, call_##call, sizeof(call_##call) }
+#define REPLACEMENT(call) { "__vdso_" #call, call_##call, sizeof(call_##call), NULL }
+#define REPLACEMENT_PAGE(call) { "__vdso_" #call, call_##call, sizeof(call_##call), vdso_code_##call }
 
 static const struct replacement replacements[] = {
-	REPLACEMENT(clock_gettime), REPLACEMENT(gettimeofday), REPLACEMENT(time),
-	REPLACEMENT(clock_getres),  REPLACEMENT(getcpu),       REPLACEMENT(getrandom),
+	REPLACEMENT_PAGE(clock_gettime), REPLACEMENT_PAGE(gettimeofday), REPLACEMENT_PAGE(time),
+	REPLACEMENT(clock_getres),	 REPLACEMENT(getcpu),		 REPLACEMENT(getrandom),
 };
 
 /* The image in memory, as far as it has been understood. */
@@ -133,20 +139,48 @@ static size_t find_function(const struct elf_view *view, const char *name, size_
 	return 0;
 }
 
-/* Writes the replacements into a copy of the whole image; returns the stretch that changed, false if one does not fit. */
-static bool replace(const struct elf_view *view, unsigned char *copy, size_t *ret_from, size_t *ret_to)
+/* The code for one function at `offset`: its own, the block, or a jump into the block. Returns its size, 0 when it does not fit. */
+static size_t put_code(const struct replacement *rep, unsigned char *at, size_t offset, size_t room, size_t block)
 {
-	size_t i, offset, room, from = view->size, to = 0;
+	size_t size = (size_t)(vdso_code_end - vdso_code_begin);
+	int32_t distance;
+
+	if (!block || !rep->entry) {
+		if (room < rep->size)
+			return 0;
+		memcpy(at, rep->code, rep->size);
+		return rep->size;
+	}
+	if (rep->entry == vdso_code_begin) {
+		if (room < size)
+			return 0;
+		memcpy(at, vdso_code_begin, size);
+		return size;
+	}
+	distance = (int32_t)((int64_t)(block + (size_t)(rep->entry - vdso_code_begin)) - (int64_t)(offset + JUMP_SIZE));
+	if (room < JUMP_SIZE)
+		return 0;
+	at[0] = 0xe9; /* jmp rel32 */
+	memcpy(at + 1, &distance, sizeof(distance));
+	return JUMP_SIZE;
+}
+
+/* Writes the replacements into a copy of the whole image; returns the stretch that changed, false if one does not fit. */
+static bool replace(const struct elf_view *view, size_t block, unsigned char *copy, size_t *ret_from, size_t *ret_to)
+{
+	size_t i, offset, room, size, from = view->size, to = 0;
 
 	for (i = 0; i < ARRAY_SIZE(replacements); i++) {
 		offset = find_function(view, replacements[i].name, &room);
 		if (offset == 0)
 			continue; /* this kernel does not have it */
-		if (room < replacements[i].size || offset > view->size - room)
+		if (room > view->size || offset > view->size - room)
 			return false;
-		memcpy(copy + offset, replacements[i].code, replacements[i].size);
+		size = put_code(&replacements[i], copy + offset, offset, room, block);
+		if (!size)
+			return false;
 		from = offset < from ? offset : from;
-		to = offset + replacements[i].size > to ? offset + replacements[i].size : to;
+		to = offset + size > to ? offset + size : to;
 	}
 	*ret_from = from;
 	*ret_to = to;
@@ -155,25 +189,31 @@ static bool replace(const struct elf_view *view, unsigned char *copy, size_t *re
 
 DEFINE_CLEANUP(vdso, struct vdso_image, vdso_free)
 
-struct vdso_image *vdso_new(void)
+struct vdso_image *vdso_new(enum vdso_kind kind)
 {
 	struct elf_view view = { .base = (const void *)getauxval(AT_SYSINFO_EHDR) };
 	_cleanup_(cleanup_vdso) struct vdso_image *image = NULL;
 	_cleanup_free_ unsigned char *copy = NULL;
-	size_t from, to;
+	size_t from, to, block = 0, room;
 
 	errno = ENOEXEC;
 	if (!view.base || !view_init(&view))
 		return NULL;
+	if (kind == VDSO_PAGE) {
+		block = find_function(&view, BLOCK_OWNER, &room);
+		if (!block)
+			return NULL;
+	}
 	image = calloc(1, sizeof(*image));
 	copy = malloc(view.size);
 	if (!image || !copy)
 		return NULL;
 	memcpy(copy, view.base, view.size);
-	if (!replace(&view, copy, &from, &to)) {
+	if (!replace(&view, block, copy, &from, &to)) {
 		errno = ENOEXEC;
 		return NULL;
 	}
+	image->map_page = block + (size_t)(vdso_code_map_page - vdso_code_begin);
 	image->offset = from;
 	image->size = to - from;
 	image->before = malloc(image->size);

@@ -12,10 +12,16 @@
 struct vdso_image {
 	size_t offset, size;
 	unsigned char *before, *after;
+	size_t map_page; /* VDSO_PAGE: offset of the code that maps the clock page (vdso_code.h) */
 };
 
-/* NULL with errno when there is no vDSO, or no memory; ENOEXEC when it cannot be understood. */
-struct vdso_image *vdso_new(void);
+enum vdso_kind {
+	VDSO_CALLS, /* all functions make calls */
+	VDSO_PAGE,  /* clocks are read from the clock page */
+};
+
+/* NULL with errno when there is no vDSO, or no memory; ENOEXEC when it cannot be understood or lacks room. */
+struct vdso_image *vdso_new(enum vdso_kind kind);
 struct vdso_image *vdso_free(struct vdso_image *image);
 
 #endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The clock page (engine/guest.h): one page of a memfd, mapped by us and by every guest program. At an exec the fresh program itself is made to
+ * map it, by a few lines of code in its vDSO (vdso_code.h): the first call of that code is answered with the page's
+ * descriptor, the others run.
+ */
+#include "backend/notify/notify.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "backend/notify/vdso.h"
+#include "backend/notify/vdso_code.h"
+#include "base/cleanup.h"
+
+enum { PAGE = 4096, MAPPING_CALLS = 3 };
+
+void clockpage_init(struct notify *n)
+{
+	_cleanup_close_ int fd = -1;
+	void *page;
+
+	n->clock_page_fd = -1;
+	n->vdso_page = vdso_new(VDSO_PAGE);
+	if (!n->vdso_page)
+		return;
+	fd = memfd_create("clock", MFD_CLOEXEC);
+	if (fd < 0 || ftruncate(fd, PAGE) < 0)
+		return;
+	page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED)
+		return;
+	n->guest.clock_page = page;
+	n->clock_page_fd = take_fd(&fd);
+}
+
+void clockpage_deinit(struct notify *n)
+{
+	if (n->guest.clock_page)
+		(void)munmap(n->guest.clock_page, PAGE);
+	n->guest.clock_page = NULL;
+	cleanup_close(&n->clock_page_fd);
+	n->clock_page_fd = -1;
+	n->vdso_page = vdso_free(n->vdso_page);
+}
+
+/* Answers one call of the mapping code: the first with the page, the others by letting them run. */
+static int answer(struct notify *n, pid_t tid, bool first)
+{
+	struct event event;
+	uint64_t cookie;
+	pid_t caller;
+	int r;
+
+	r = listener_receive(n, &caller, &cookie, &event);
+	if (r <= 0)
+		return r;
+	if (caller != tid)
+		return -EPROTO; /* everybody else is stopped */
+	r = first ? listener_install(n, cookie, n->clock_page_fd, 0) : listener_continue(n, cookie);
+	return r < 0 ? r : 1;
+}
+
+/* Answers the calls of the code. 0, or -ESRCH when the task died on the way. */
+static int answer_calls(struct notify *n, pid_t tid)
+{
+	struct pollfd fds[2] = {
+		{ .fd = n->listener, .events = POLLIN },
+		{ .fd = handles_pidfd(n, tid), .events = POLLIN },
+	};
+	int answered = 0, r;
+
+	while (answered < MAPPING_CALLS) {
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			return -errno;
+		if (fds[1].revents)
+			return -ESRCH;
+		r = fds[0].revents & POLLIN ? answer(n, tid, answered == 0) : 0;
+		if (r < 0)
+			return r;
+		answered += r;
+	}
+	return 0;
+}
+
+/* Waits for the trap at the code's end; a death is left for wait.c to find. */
+static int await_trap(pid_t tid)
+{
+	siginfo_t info = { 0 };
+	int status;
+
+	while (waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL) < 0)
+		if (errno != EINTR)
+			return -errno;
+	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
+		return -ESRCH;
+	if (waitpid(tid, &status, __WALL) != tid)
+		return -ESRCH;
+	return WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP && status >> 16 == 0 ? 0 : -EPROTO;
+}
+
+int clockpage_map(struct notify *n, const struct notify_task *t, uint64_t code)
+{
+	struct user_regs_struct saved, regs;
+	int r;
+
+	if (ptrace(PTRACE_GETREGS, t->tid, NULL, &saved) < 0)
+		return -errno;
+	regs = saved;
+	regs.rip = code;
+	if (ptrace(PTRACE_SETREGS, t->tid, NULL, &regs) < 0 || ptrace(PTRACE_CONT, t->tid, NULL, NULL) < 0)
+		return -errno;
+	r = answer_calls(n, t->tid);
+	if (r == 0)
+		r = await_trap(t->tid);
+	if (r < 0)
+		return r;
+	if (ptrace(PTRACE_GETREGS, t->tid, NULL, &regs) < 0 || ptrace(PTRACE_SETREGS, t->tid, NULL, &saved) < 0)
+		return -errno;
+	return regs.rax == CLOCK_PAGE_ADDRESS;
+}
