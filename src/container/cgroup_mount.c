@@ -80,46 +80,37 @@ static int create_unified(bool own_namespace, uint64_t attributes, struct error 
 	return mount >= 0 ? mount : bind_own_part(HOST_CGROUP, "", attributes, err);
 }
 
-/* The words of a superblock's options that name a hierarchy: its controllers, or "name=...". */
-static void hierarchy_options(char *text, struct fs_option *options, char *joined, size_t size)
+/* "cpu,cpuacct" as options of a mount; a hierarchy with a name has no controllers and must say so. Cuts up text. */
+static void hierarchy_options(char *text, struct fs_option *options, size_t room)
 {
-	static const char *const others[] = { "rw", "ro", "xattr", "clone_children", "noprefix", "cpuset_v2_mode", "seclabel" };
+	bool named = strncmp(text, "name=", 5) == 0;
 	char *word, *value;
 	size_t n = 0;
 
-	joined[0] = '\0';
-	while (n + 1 < MAX_CONTROLLERS && (word = strsep(&text, ","))) {
-		bool other = strncmp(word, "release_agent=", 14) == 0;
-
-		for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-			other = other || strcmp(word, others[i]) == 0;
-		if (other)
-			continue;
-		(void)snprintf(joined + strlen(joined), size - strlen(joined), "%s%s", joined[0] ? "," : "", word);
+	if (named)
+		options[n++] = (struct fs_option){ .key = "none" };
+	while (n + 1 < room && (word = strsep(&text, ","))) {
 		value = strchr(word, '=');
 		if (value)
 			*value++ = '\0';
 		options[n++] = (struct fs_option){ .key = word, .value = value };
 	}
-	if (n > 0 && options[0].value)
-		options[n++] = (struct fs_option){ .key = "none" }; /* a named hierarchy has no controllers */
 	options[n] = (struct fs_option){ 0 };
 }
 
 static int create_hierarchy(const struct mount_entry *entry, bool own_namespace, uint64_t attributes, struct error *err)
 {
-	_cleanup_free_ char *words = strdup(entry->super_options);
 	struct fs_option options[MAX_CONTROLLERS + 2];
-	char joined[256];
+	char name[256], words[256];
 	struct error reason = { 0 };
 	int mount = -EPERM;
 
-	if (!words)
-		return error_set(err, ENOMEM, "out of memory");
-	hierarchy_options(words, options, joined, sizeof(joined));
+	cgroup_v1_name(entry->super_options, name, sizeof(name));
+	memcpy(words, name, sizeof(words));
+	hierarchy_options(words, options, ARRAY_SIZE(options));
 	if (own_namespace)
 		mount = fs_create("cgroup", "cgroup", options, (unsigned)attributes, &reason);
-	return mount >= 0 ? mount : bind_own_part(entry->point, joined, attributes, err);
+	return mount >= 0 ? mount : bind_own_part(entry->point, name, attributes, err);
 }
 
 /* "cpu,cpuacct" gets links "cpu" and "cpuacct" beside it, as every host has. */

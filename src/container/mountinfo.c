@@ -200,3 +200,21 @@ bool options_have(const char *options, const char *word)
 			return true;
 	return false;
 }
+
+void cgroup_v1_name(const char *super_options, char *buf, size_t size)
+{
+	static const char *const others[] = { "rw", "ro", "xattr", "clone_children", "noprefix", "cpuset_v2_mode", "seclabel" };
+	size_t used = 0, len;
+
+	buf[0] = '\0';
+	for (const char *p = super_options; *p; p += len + (p[len] == ',')) {
+		bool other;
+
+		len = strcspn(p, ",");
+		other = strncmp(p, "release_agent=", 14) == 0;
+		for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+			other = other || (strlen(others[i]) == len && strncmp(p, others[i], len) == 0);
+		if (!other && used + len + 2 < size)
+			used += (size_t)snprintf(buf + used, size - used, "%s%.*s", used ? "," : "", (int)len, p);
+	}
+}

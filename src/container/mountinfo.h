@@ -51,4 +51,7 @@ const struct mount_entry *mount_table_containing(const struct mount_table *table
 /* True if the comma-separated list has this word. */
 bool options_have(const char *options, const char *word);
 
+/* Which hierarchy a cgroup mount of version 1 is, by its super_options: "cpu,cpuacct", "name=systemd". */
+void cgroup_v1_name(const char *super_options, char *buf, size_t size);
+
 #endif

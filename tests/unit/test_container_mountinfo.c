@@ -109,3 +109,23 @@ Test(container_mountinfo, options_are_whole_words)
 	cr_expect_not(options_have("errors=ro,rootcontext", "ro"));
 	cr_expect_not(options_have("", "ro"));
 }
+
+Test(container_mountinfo, hierarchies_of_cgroups)
+{
+	static const struct {
+		const char *options, *name;
+	} rows[] = {
+		{ "rw,memory", "memory" },
+		{ "rw,xattr,cpu,cpuacct", "cpu,cpuacct" },
+		{ "rw,xattr,release_agent=/lib/agent,name=systemd", "name=systemd" },
+		{ "rw,clone_children,cpuset,noprefix", "cpuset" },
+		{ "rw", "" },
+		{ "", "" },
+	};
+	char name[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		cgroup_v1_name(rows[i].options, name, sizeof(name));
+		cr_expect_str_eq(name, rows[i].name, "%s", rows[i].options);
+	}
+}

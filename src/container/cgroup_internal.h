@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shared by cgroup*.c. */
+#ifndef HS_CONTAINER_CGROUP_INTERNAL_H
+#define HS_CONTAINER_CGROUP_INTERNAL_H
+
+#include "container/cgroup.h"
+
+enum { CGROUP_MAX_HIERARCHIES = 24 };
+
+struct cgroup_hierarchy {
+	char *controllers; /* as in /proc/PID/cgroup; "" for version 2 */
+	char *mount;
+	char *path;      /* below mount, with a leading slash */
+	char *directory; /* mount + path */
+	char *procs;     /* directory + /cgroup.procs */
+};
+
+struct cgroup {
+	struct cgroup_hierarchy items[CGROUP_MAX_HIERARCHIES];
+	size_t n;
+	bool unified;
+	char *procs[CGROUP_MAX_HIERARCHIES + 1];
+};
+
+/* The hierarchy that has the controller, or NULL. In the unified layout: the only one, if the controller is enabled there. */
+const struct cgroup_hierarchy *cgroup_find(const struct cgroup *cgroup, const char *controller);
+
+/*
+ * Writes a formatted value to a file of the controller. `field` is the member of linux.resources, for the message. -ENOTSUP
+ * if the host has no such controller or the controller no such file.
+ */
+int cgroup_set(const struct cgroup *cgroup, const char *controller, const char *file, const char *field, struct error *err,
+	       const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+int cgroup_apply_v1(const struct cgroup *cgroup, const struct oci_resources *resources, struct error *err);
+int cgroup_apply_v2(const struct cgroup *cgroup, const struct oci_resources *resources, struct error *err);
+
+/* Version 2 has no files for devices: a program is attached to the directory, in place of the one that was there before. */
+int cgroup_attach_device_rules(const char *directory, const struct oci_device_rule *rules, size_t n, struct error *err);
+
+/* What every container may use whatever its rules say; come after the rules of the document. */
+extern const struct oci_device_rule cgroup_default_devices[];
+extern const size_t cgroup_n_default_devices;
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Resources in files of cgroup version 2. The document speaks the language of version 1; the conversions are those that the
+ * specification's implementations agree on.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "container/cgroup_internal.h"
+
+/* A number of bytes, or "max" for a negative one. */
+static int set_bytes(const struct cgroup *cgroup, const char *file, const char *field, int64_t value, struct error *err)
+{
+	if (value < 0)
+		return cgroup_set(cgroup, "memory", file, field, err, "max");
+	return cgroup_set(cgroup, "memory", file, field, err, "%" PRId64, value);
+}
+
+/* Version 2 limits swap by itself, the document memory and swap together. */
+static int apply_swap(const struct cgroup *cgroup, const struct oci_memory *m, struct error *err)
+{
+	if (!m->swap.set)
+		return 0;
+	if (m->swap.value < 0)
+		return set_bytes(cgroup, "memory.swap.max", "memory.swap", -1, err);
+	if (!m->limit.set || m->limit.value < 0)
+		return error_set(err, EINVAL, "linux.resources.memory.swap: needs memory.limit as well");
+	if (m->swap.value < m->limit.value)
+		return error_set(err, EINVAL, "linux.resources.memory.swap: is below memory.limit, which it includes");
+	return set_bytes(cgroup, "memory.swap.max", "memory.swap", m->swap.value - m->limit.value, err);
+}
+
+static int apply_memory(const struct cgroup *cgroup, const struct oci_memory *m, struct error *err)
+{
+	int r;
+
+	r = apply_swap(cgroup, m, err);
+	if (r == 0 && m->limit.set)
+		r = set_bytes(cgroup, "memory.max", "memory.limit", m->limit.value, err);
+	if (r == 0 && m->reservation.set)
+		r = set_bytes(cgroup, "memory.low", "memory.reservation", m->reservation.value, err);
+	if (m->swappiness.set || m->kernel.set || m->kernel_tcp.set || m->disable_oom_killer.value)
+		log_debug("linux.resources.memory: swappiness, kernel limits and disableOOMKiller do not exist in version 2");
+	return r;
+}
+
+/* 2..262144 of cpu.shares to 1..10000 of cpu.weight. */
+static uint64_t weight_of_shares(uint64_t shares)
+{
+	if (shares < 2)
+		shares = 2;
+	if (shares > 262144)
+		shares = 262144;
+	return 1 + (shares - 2) * 9999 / 262142;
+}
+
+static int apply_bandwidth(const struct cgroup *cgroup, const struct oci_cpu *c, struct error *err)
+{
+	uint64_t period = c->period_us.set ? c->period_us.value : 100000;
+
+	if (!c->quota_us.set && !c->period_us.set)
+		return 0;
+	if (!c->quota_us.set || c->quota_us.value < 0)
+		return cgroup_set(cgroup, "cpu", "cpu.max", "cpu.quota", err, "max %" PRIu64, period);
+	return cgroup_set(cgroup, "cpu", "cpu.max", "cpu.quota", err, "%" PRId64 " %" PRIu64, c->quota_us.value, period);
+}
+
+static int apply_cpu(const struct cgroup *cgroup, const struct oci_cpu *c, struct error *err)
+{
+	int r = 0;
+
+	if (c->realtime_runtime_us.set || c->realtime_period_us.set)
+		log_debug("linux.resources.cpu: realtime limits do not exist in version 2");
+	if (c->idle.set)
+		r = cgroup_set(cgroup, "cpu", "cpu.idle", "cpu.idle", err, "%" PRId64, c->idle.value);
+	if (r == 0 && c->shares.set && !(c->idle.set && c->idle.value))
+		r = cgroup_set(cgroup, "cpu", "cpu.weight", "cpu.shares", err, "%" PRIu64, weight_of_shares(c->shares.value));
+	if (r == 0)
+		r = apply_bandwidth(cgroup, c, err);
+	if (r == 0 && c->burst_us.set)
+		r = cgroup_set(cgroup, "cpu", "cpu.max.burst", "cpu.burst", err, "%" PRIu64, c->burst_us.value);
+	if (r == 0 && c->cpus && *c->cpus)
+		r = cgroup_set(cgroup, "cpuset", "cpuset.cpus", "cpu.cpus", err, "%s", c->cpus);
+	if (r == 0 && c->mems && *c->mems)
+		r = cgroup_set(cgroup, "cpuset", "cpuset.mems", "cpu.mems", err, "%s", c->mems);
+	return r;
+}
+
+static int apply_pids(const struct cgroup *cgroup, const struct oci_i64 *limit, struct error *err)
+{
+	if (!limit->set)
+		return 0;
+	if (limit->value <= 0)
+		return cgroup_set(cgroup, "pids", "pids.max", "pids.limit", err, "max");
+	return cgroup_set(cgroup, "pids", "pids.max", "pids.limit", err, "%" PRId64, limit->value);
+}
+
+/* 10..1000 of blkio.weight to 1..10000 of io.weight. */
+static uint64_t io_weight(uint64_t weight)
+{
+	if (weight < 10)
+		weight = 10;
+	if (weight > 1000)
+		weight = 1000;
+	return 1 + (weight - 10) * 9999 / 990;
+}
+
+static int apply_throttle(const struct cgroup *cgroup, const struct oci_blkio_devices *list, const char *key, const char *field,
+			  struct error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < list->count; i++)
+		r = cgroup_set(cgroup, "io", "io.max", field, err, "%" PRId64 ":%" PRId64 " %s=%" PRIu64,
+			       list->items[i].major, list->items[i].minor, key, list->items[i].rate);
+	return r;
+}
+
+static int apply_io(const struct cgroup *cgroup, const struct oci_blkio *b, struct error *err)
+{
+	int r = 0;
+
+	if (b->weight.set) {
+		r = cgroup_set(cgroup, "io", "io.bfq.weight", "blockIO.weight", err, "%" PRIu64, b->weight.value);
+		if (r == -ENOTSUP)
+			r = cgroup_set(cgroup, "io", "io.weight", "blockIO.weight", err, "default %" PRIu64,
+				       io_weight(b->weight.value));
+	}
+	for (size_t i = 0; r == 0 && i < b->weight_device.count; i++)
+		if (b->weight_device.items[i].weight.set)
+			r = cgroup_set(cgroup, "io", "io.bfq.weight", "blockIO.weightDevice", err,
+				       "%" PRId64 ":%" PRId64 " %" PRIu64, b->weight_device.items[i].major,
+				       b->weight_device.items[i].minor, b->weight_device.items[i].weight.value);
+	if (r == 0)
+		r = apply_throttle(cgroup, &b->read_bps, "rbps", "blockIO.throttleReadBpsDevice", err);
+	if (r == 0)
+		r = apply_throttle(cgroup, &b->write_bps, "wbps", "blockIO.throttleWriteBpsDevice", err);
+	if (r == 0)
+		r = apply_throttle(cgroup, &b->read_iops, "riops", "blockIO.throttleReadIOPSDevice", err);
+	if (r == 0)
+		r = apply_throttle(cgroup, &b->write_iops, "wiops", "blockIO.throttleWriteIOPSDevice", err);
+	return r;
+}
+
+static int apply_hugepages(const struct cgroup *cgroup, const struct oci_resources *resources, struct error *err)
+{
+	char file[64];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < resources->n_hugepages; i++) {
+		(void)snprintf(file, sizeof(file), "hugetlb.%s.max", resources->hugepages[i].page_size);
+		r = cgroup_set(cgroup, "hugetlb", file, "hugepageLimits", err, "%" PRIu64, resources->hugepages[i].limit);
+	}
+	return r;
+}
+
+static int apply_rdma(const struct cgroup *cgroup, const struct oci_rdma *rdma, struct error *err)
+{
+	int r = 0;
+
+	if (rdma->hca_handles.set)
+		r = cgroup_set(cgroup, "rdma", "rdma.max", "rdma", err, "%s hca_handle=%" PRIu64, rdma->device,
+			       rdma->hca_handles.value);
+	if (r == 0 && rdma->hca_objects.set)
+		r = cgroup_set(cgroup, "rdma", "rdma.max", "rdma", err, "%s hca_object=%" PRIu64, rdma->device,
+			       rdma->hca_objects.value);
+	return r;
+}
+
+/* "memory.high": "1G" and so on. The part before the first dot is the controller ("cgroup" is every cgroup's). */
+static int apply_unified(const struct cgroup *cgroup, const struct oci_pairs *pairs, struct error *err)
+{
+	char controller[32];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < pairs->count; i++) {
+		const char *key = pairs->items[i].key;
+		size_t len = strcspn(key, ".");
+
+		if (!key[len] || strchr(key, '/') || len >= sizeof(controller))
+			return error_set(err, EINVAL, "linux.resources.unified: '%s' is not the name of a file", key);
+		memcpy(controller, key, len);
+		controller[len] = '\0';
+		r = cgroup_set(cgroup, strcmp(controller, "cgroup") == 0 ? "" : controller, key, "unified", err, "%s",
+			       pairs->items[i].value);
+	}
+	return r;
+}
+
+int cgroup_apply_v2(const struct cgroup *cgroup, const struct oci_resources *resources, struct error *err)
+{
+	int r;
+
+	if (resources->net_class_id.set || resources->n_net_priorities > 0)
+		return error_set(err, ENOTSUP, "linux.resources.network: does not exist in cgroups of version 2");
+	r = apply_memory(cgroup, &resources->memory, err);
+	if (r == 0)
+		r = apply_cpu(cgroup, &resources->cpu, err);
+	if (r == 0)
+		r = apply_pids(cgroup, &resources->pids_limit, err);
+	if (r == 0)
+		r = apply_io(cgroup, &resources->blkio, err);
+	if (r == 0)
+		r = apply_hugepages(cgroup, resources, err);
+	for (size_t i = 0; r == 0 && i < resources->n_rdma; i++)
+		r = apply_rdma(cgroup, &resources->rdma[i], err);
+	if (r == 0)
+		r = apply_unified(cgroup, &resources->unified, err);
+	if (r == 0 && resources->n_devices > 0 && cgroup->n > 0)
+		r = cgroup_attach_device_rules(cgroup->items[0].directory, resources->devices, resources->n_devices, err);
+	return r;
+}
