@@ -59,6 +59,7 @@ command_fn cmd_log_diff;
 command_fn cmd_log_export;
 command_fn cmd_log_print;
 command_fn cmd_netlink_dump;
+command_fn cmd_oci_direct; /* not in a table: what hermit-supervisor does without a command */
 command_fn cmd_run;
 command_fn cmd_syscalls;
 command_fn cmd_version;

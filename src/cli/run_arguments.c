@@ -41,30 +41,32 @@ static char *option_doc(const struct option_spec *spec)
 	return asprintf(&doc, "%s (default: %s)", spec->help, spec->preset) < 0 ? NULL : doc;
 }
 
-static void free_argp_options(struct argp_option *options)
+void run_arguments_argp_free(struct argp_option *options)
 {
 	for (size_t i = 0; options && options[i].name; i++)
-		if (options[i].key < KEY_CONFIG_FILE)
+		if (run_arguments_spec(options[i].key))
 			free((char *)options[i].doc);
 	free(options);
 }
 
-/* The table as argp wants it; the caller frees with free_argp_options(). */
-static struct argp_option *make_argp_options(void)
+struct argp_option *run_arguments_argp(bool (*wanted)(const struct option_spec *spec), const struct argp_option *own,
+				       size_t n_own)
 {
 	const struct option_spec *specs;
 	struct argp_option *options, *to;
 	size_t n;
 
 	specs = option_specs(&n);
-	options = calloc(2 * n + ARRAY_SIZE(own_options) + 1, sizeof(*options));
+	options = calloc(2 * n + n_own + 1, sizeof(*options));
 	to = options;
 	for (size_t i = 0; options && i < n; i++) {
 		int key = specs[i].letter ? specs[i].letter : KEY_FIRST + 2 * (int)i;
 
+		if (wanted && !wanted(&specs[i]))
+			continue;
 		*to = (struct argp_option){ specs[i].name, key, specs[i].arg, 0, option_doc(&specs[i]), 0 };
 		if (!to->doc) {
-			free_argp_options(options);
+			run_arguments_argp_free(options);
 			return NULL;
 		}
 		to++;
@@ -72,11 +74,11 @@ static struct argp_option *make_argp_options(void)
 			*to++ = (struct argp_option){ specs[i].alias, KEY_FIRST + 2 * (int)i + 1, NULL, OPTION_ALIAS, NULL, 0 };
 	}
 	if (options)
-		memcpy(to, own_options, sizeof(own_options));
+		memcpy(to, own, n_own * sizeof(*own));
 	return options;
 }
 
-static const struct option_spec *spec_of_key(int key)
+const struct option_spec *run_arguments_spec(int key)
 {
 	char letter[2] = { (char)key, '\0' };
 	const struct option_spec *specs;
@@ -140,7 +142,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		return take_program(a, state);
 	default:
-		spec = spec_of_key(key);
+		spec = run_arguments_spec(key);
 		if (!spec)
 			return ARGP_ERR_UNKNOWN;
 		r = run_options_set(&a->options, spec, arg, &err);
@@ -157,21 +159,20 @@ static const char doc[] =
 
 static int parse(struct run_arguments *a, int argc, char **argv)
 {
-	struct argp_option *options = make_argp_options();
+	struct argp_option *options = run_arguments_argp(NULL, own_options, ARRAY_SIZE(own_options));
 	struct argp argp = { options, parse_one, "[--] PROGRAM [ARGUMENT...]", doc, NULL, NULL, NULL };
 	int r;
 
 	if (!options)
 		return -ENOMEM;
 	r = argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, a);
-	free_argp_options(options);
+	run_arguments_argp_free(options);
 	return -r;
 }
 
 /* ---- what concerns the tool itself ---- */
 
-/* Opened here, on the host: inside the container the name may mean another file. */
-static int setup_log(struct run_arguments *a, struct error *err)
+int run_arguments_setup_log(struct run_arguments *a, const char *program, struct error *err)
 {
 	const struct run_options *o = &a->options;
 	int level = o->log ? log_level_parse(o->log) : (int)arg_log_level;
@@ -185,7 +186,7 @@ static int setup_log(struct run_arguments *a, struct error *err)
 			return error_errno(err, errno, "--log-file: %s", o->log_file);
 		a->log_fd = fd;
 	}
-	log_setup(fd, (enum log_level)level, false, "hermit");
+	log_setup(fd, (enum log_level)level, false, program);
 	return 0;
 }
 
@@ -233,7 +234,7 @@ static int carry_out(struct run_arguments *a, struct error *err)
 {
 	int r;
 
-	r = setup_log(a, err);
+	r = run_arguments_setup_log(a, "hermit", err);
 	if (r == 0)
 		r = run_options_validate(&a->options, err);
 	if (r == 0 && a->save_config)

@@ -6,6 +6,11 @@
 #ifndef HS_CLI_RUN_ARGUMENTS_H
 #define HS_CLI_RUN_ARGUMENTS_H
 
+#include <argp.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
 #include "supervisor/options.h"
 
 struct run_arguments {
@@ -21,6 +26,20 @@ struct run_arguments {
  * errors and --help end the process, as argp does it.
  */
 int run_arguments_parse(struct run_arguments *a, const char *command, int argc, char **argv);
+
+/* Directs the tool's messages as --log and --log-file say. Opened on the host: in the container the name may mean another file. */
+int run_arguments_setup_log(struct run_arguments *a, const char *program, struct error *err);
+
+/*
+ * The options of a run (those that are wanted; NULL: all) as argp wants them, followed by `own`. The caller frees with
+ * run_arguments_argp_free(). run_arguments_spec() finds the option of a key that argp hands out, NULL for other keys. Keys of
+ * `own` options are letters that no option of a run has, or above 0x10000.
+ */
+struct argp_option *run_arguments_argp(bool (*wanted)(const struct option_spec *spec), const struct argp_option *own,
+				       size_t n_own);
+void run_arguments_argp_free(struct argp_option *options);
+const struct option_spec *run_arguments_spec(int key);
+
 void run_arguments_clear(struct run_arguments *a);
 #define _cleanup_run_arguments_ __attribute__((cleanup(run_arguments_clear)))
 

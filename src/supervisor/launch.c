@@ -258,10 +258,8 @@ static int set_files(struct launch *l, const struct run_options *o, struct error
 	return add_mounts(l, o, err);
 }
 
-static void set_engine(struct launch *l, const struct run_options *o)
+void launch_engine_options(const struct run_options *o, struct engine_options *engine)
 {
-	struct engine_options *engine = &l->request.engine;
-
 	engine_options_default(engine);
 	engine->seed = o->seed;
 	engine->epoch_ns = o->epoch_ns;
@@ -289,13 +287,14 @@ int launch_init(struct launch *l, const struct run_options *o, struct error *err
 	spec->envp = l->env.items;
 	spec->cwd = o->workdir;
 	spec->hostname = o->hostname;
+	spec->terminal = o->terminal;
 	spec->network_host = o->network == NETWORK_HOST;
 	r = set_user(l, o, err);
 	if (r == 0)
 		r = set_files(l, o, err);
 	if (r < 0)
 		return r;
-	set_engine(l, o);
+	launch_engine_options(o, &l->request.engine);
 	l->request.spec = spec;
 	l->request.timeout_ns = o->timeout_ns;
 	l->request.no_pin = o->no_pin;

@@ -28,6 +28,9 @@ int launch_init(struct launch *l, const struct run_options *o, struct error *err
 void launch_clear(struct launch *l);
 #define _cleanup_launch_ __attribute__((cleanup(launch_clear)))
 
+/* What the engine is told. The hostname is borrowed from the options. */
+void launch_engine_options(const struct run_options *o, struct engine_options *engine);
+
 /* The guest's environment by --base-env and --env, in a fixed order. Exported for its test. */
 int launch_environment(const struct run_options *o, struct strv *env);
 

@@ -14,7 +14,6 @@
 static const char *const base_env_names[] = { "empty", "minimal", "host", NULL };
 static const char *const network_names[] = { "local", "host", NULL };
 static const char *const mtime_names[] = { "fixed", "keep", NULL };
-static const char *const terminal_names[] = { "auto", "never", "always", NULL };
 
 #define AT(member) offsetof(struct run_options, member)
 
@@ -66,9 +65,8 @@ static const struct option_spec specs[] = {
 	  .help = "let calls through that are not modelled, and report them" },
 	{ "timeout", .kind = OPTION_DURATION, .offset = AT(timeout_ns), .arg = "TIME", .preset = "0",
 	  .help = "end the run after this much real time, with status 124; 0: never" },
-	{ "terminal", .letter = 't', .kind = OPTION_CHOICE, .offset = AT(terminal), .arg = "WHEN", .preset = "auto",
-	  .choices = terminal_names,
-	  .help = "give the program a terminal of its own: when standard input and output are terminals, never, or always" },
+	{ "terminal", .letter = 't', .kind = OPTION_FLAG, .offset = AT(terminal),
+	  .help = "give the program a terminal of its own, with job control" },
 	{ "no-pin", .kind = OPTION_FLAG, .offset = AT(no_pin),
 	  .help = "do not keep the program and its supervisor on one processor (slow)" },
 	{ "quiet", .letter = 'q', .kind = OPTION_FLAG, .offset = AT(quiet),

@@ -20,7 +20,6 @@
 enum base_env { BASE_ENV_EMPTY, BASE_ENV_MINIMAL, BASE_ENV_HOST };
 enum option_network { NETWORK_LOCAL, NETWORK_HOST };
 enum option_mtime { MTIME_FIXED, MTIME_KEEP };
-enum option_terminal { TERMINAL_AUTO, TERMINAL_NEVER, TERMINAL_ALWAYS };
 
 /* Zeroed, then run_options_init(). Strings are owned; NULL is "not given". */
 struct run_options {
@@ -47,7 +46,7 @@ struct run_options {
 
 	bool strict, allow_uncontrolled;
 	uint64_t timeout_ns; /* real time; 0: none */
-	int terminal; /* enum option_terminal */
+	bool terminal;
 	bool no_pin;
 	bool quiet;
 	char *log, *log_file;

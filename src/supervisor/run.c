@@ -25,6 +25,7 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "supervisor/exit_codes.h"
+#include "supervisor/relay.h"
 
 enum {
 	MAX_SIGNALS = 16,
@@ -52,6 +53,7 @@ struct run {
 	struct backend_filter *filter;
 	struct container container;
 	bool has_container;
+	struct relay relay; /* of the guest's own terminal, if it has one */
 	struct guest *guest;
 	struct engine *engine;
 	struct timespec start;
@@ -68,13 +70,13 @@ static bool is_ignored(int signo)
 	return sigaction(signo, NULL, &action) == 0 && !(action.sa_flags & SA_SIGINFO) && action.sa_handler == SIG_IGN;
 }
 
-/* What nohup or a shell's & has made ignored stays so. */
+/* What nohup or a shell's & has made ignored stays so. A terminal of the guest's own tells it about its size itself. */
 static void choose_signals(struct run *run)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(forwarded_signals); i++)
-		if (!is_ignored(forwarded_signals[i]))
+		if (!is_ignored(forwarded_signals[i]) && !(run->spec.terminal && forwarded_signals[i] == SIGWINCH))
 			run->signals[n++] = forwarded_signals[i];
 	if (run->request->timeout_ns)
 		run->signals[n++] = SIGALRM;
@@ -171,6 +173,11 @@ static int start_guest(struct run *run, struct error *err)
 	if (r < 0)
 		return r;
 	run->has_container = true;
+	if (run->container.console_fd >= 0) {
+		r = relay_start(&run->relay, run->container.console_fd, err);
+		if (r < 0)
+			return r;
+	}
 	r = backend_attach(&options, run->container.guest_pid, &run->guest, err);
 	if (r < 0)
 		return r;
@@ -406,6 +413,7 @@ static void end(struct run *run)
 	run->guest = backend_close(run->guest);
 	if (run->has_container)
 		container_destroy(&run->container);
+	relay_finish(&run->relay);
 	run->filter = backend_filter_free(run->filter);
 	terminal_restore(&run->terminal);
 	unblock_signals(run);

@@ -59,7 +59,7 @@ static const struct {
 	{ "strict", "true" },
 	{ "allow-uncontrolled", "true" },
 	{ "timeout", "1.5" },
-	{ "terminal", "always" },
+	{ "terminal", "true" },
 	{ "no-pin", "true" },
 	{ "quiet", "true" },
 	{ "log", "debug" },

@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# hermit-supervisor --config: an OCI bundle in the foreground.
+. "$top_srcdir/tests/integration/lib.sh"
+supervisor=$top_builddir/hermit-supervisor
+
+# bundle DIR SCRIPT [ANNOTATIONS]: a root that shows the host's programs.
+bundle()
+{
+	local mounts= dir
+	mkdir -p "$1/rootfs"
+	for dir in /usr /bin /lib /lib64; do
+		[ -e $dir ] || continue
+		mounts="$mounts{\"destination\":\"$dir\",\"type\":\"bind\",\"source\":\"$dir\",\"options\":[\"rbind\",\"ro\"]},"
+	done
+	cat >"$1/config.json" <<-END
+	{ "ociVersion": "1.0.2", "hostname": "box", "root": { "path": "rootfs" },
+	  "process": { "cwd": "/", "user": { "uid": 0, "gid": 0 }, "env": [ "PATH=/usr/bin:/bin", "WORD=said" ],
+	    "args": [ "/bin/sh", "-c", "$2" ] },
+	  "mounts": [ $mounts { "destination": "/proc", "type": "proc", "source": "proc" } ],
+	  "linux": { "namespaces": [ { "type": "pid" }, { "type": "mount" }, { "type": "uts" }, { "type": "ipc" },
+	    { "type": "network" } ] },
+	  "annotations": { ${3:-} } }
+	END
+}
+
+bundle one 'echo $WORD $$; uname -n; date -u +%Y-%m; pwd; exit 5'
+run "$supervisor" --config one/config.json
+expect 5 "exit status of process 1"
+expect_out "said 1
+box
+2026-01
+/" "environment, process number, host name, time, directory"
+run "$supervisor" --bundle one
+expect 5 "config.json of a bundle"
+run "$supervisor" --bundle=one name-of-a-container
+expect 5 "with a name"
+run "$supervisor" --bundle=one two names
+expect 125 "with two names"
+
+bundle two 'date -u +%Y; kill -TERM $$; echo lives; kill -KILL $$; echo too' \
+	'"org.hermit.epoch": "2001-01-01T00:00:00Z", "org.hermit.log": "error", "org.example": "x", "org.hermit.unknown": "y"'
+run "$supervisor" --bundle two
+expect_out "2001
+lives
+too" "annotations; process 1 is immune against signals of its own that it does not handle"
+run "$supervisor" --bundle two --epoch=1999-06-01T00:00:00Z
+expect_out "1999
+lives
+too" "the command line is stronger than annotations"
+
+bundle three true '"org.hermit.seed": "many"'
+run "$supervisor" --bundle three
+expect 125 "a bad annotation"
+expect_err "hermit-supervisor: annotations.org.hermit.seed: --seed: 'many' is not a number" "a bad annotation is named"
+run "$supervisor" --config nowhere/config.json
+expect 125 "no document"
+expect_err_has "nowhere" "no document is explained"
+echo '{ "ociVersion": 1 }' >one/config.json
+run "$supervisor" --bundle one
+expect 125 "a bad document"
+expect_err_has "config.json:1:[0-9]+: ociVersion: expected string" "a bad document is explained"
+bundle four /bin/true
+sed -i 's|"/bin/sh", "-c", "/bin/true"|"/no/such/program"|' four/config.json
+run "$supervisor" --bundle four
+expect 127 "no such program in the bundle"
+finish

@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Terminals: the caller's as it is, and one of the guest's own.
+. "$top_srcdir/tests/integration/lib.sh"
+
+# Nobody types: an end of input would itself be a character.
+mkfifo "$work/typed"
+exec 8<>"$work/typed"
+
+# on_terminal COMMAND: runs it with a terminal as standard input, output and error; the terminal's text is in $work/out.
+on_terminal()
+{
+	status=0
+	timeout -s KILL 60 script -qec "$1" /dev/null >"$work/raw" <&8 || status=$?
+	tr -d '\r' <"$work/raw" >"$work/out"
+	: >"$work/err"
+}
+
+on_terminal "stty rows 33 cols 77; '$hermit' run -q -t -- sh -c 'test -t 0 && test -t 1 && test -t 2 && tty && stty size'"
+expect 0 "a terminal of its own"
+expect_out "/dev/pts/0
+33 77" "its name and its size"
+
+on_terminal "'$hermit' run -q -t -- sh -c 'ps -o tty= -p \$\$; exit 9'"
+expect 9 "exit status through a terminal"
+expect_out "pts/0" "it is the controlling terminal"
+
+on_terminal "stty -g >before; '$hermit' run -q -t -- sh -c 'stty raw -echo'; stty -g >after"
+ok "the caller's terminal is as it was: own terminal" cmp -s before after
+on_terminal "stty -g >before; '$hermit' run -q -- sh -c 'stty raw -echo; stty -a >inside'; stty -g >after"
+ok "the caller's terminal is as it was: the guest changed it" cmp -s before after
+ok "the guest could change it" grep -q -- '-echo ' inside
+
+on_terminal "'$hermit' run -q -t -- sh -c 'kill -SEGV \$\$'"
+expect 139 "death by signal on a terminal"
+on_terminal "stty -g >before; '$hermit' run -q -t -- sh -c 'echo \$\$; while :; do :; done' & sleep 1; kill -9 \$!; wait; sleep 0.3; stty -g >after"
+ok "the caller's terminal is as it was: kill -9" cmp -s before after
+
+on_terminal "'$hermit' run -q env"
+ok "TERM is handed on to a program on a terminal" grep -q '^TERM=' out
+finish
