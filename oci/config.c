@@ -25,8 +25,10 @@ static int to_version(struct jread_reader *r, const struct jread_value *value, c
 	return 0;
 }
 
+/* clang-format off */
 #define CONFIG(member, name, fn, ...) \
 	{ .key = name, .convert = fn, .offset = offsetof(struct oci_config, member), __VA_ARGS__ }
+/* clang-format on */
 
 static const struct jread_field root_fields[] = {
 	CONFIG(root_path, "path", jread_to_string, .flags = JREAD_REQUIRED),
@@ -45,9 +47,9 @@ static int finish_root(struct jread_reader *r, const struct jread_value *value, 
 }
 
 static const struct jread_object root_object = { .fields = root_fields, .finish = finish_root };
-static const struct jread_list mount_list = {
-	.size = sizeof(struct oci_mount), .convert = jread_to_object, .detail = &oci_mount_object
-};
+static const struct jread_list mount_list = { .size = sizeof(struct oci_mount),
+					      .convert = jread_to_object,
+					      .detail = &oci_mount_object };
 
 static const struct jread_field config_fields[] = {
 	CONFIG(oci_version, "ociVersion", to_version, .flags = JREAD_REQUIRED),

@@ -2,10 +2,10 @@
 /*
  * An OCI config.json (runtime-spec 1.x, Linux) as one plain struct.
  *
- * Every property of the specification is either a member here, or is refused by its path when it is read ("linux.intelRdt:
- * not supported"); a property that the specification does not know is ignored, as it demands. oci_config_parse() is pure:
- * bytes in, struct out. What needs the host (does the rootfs exist, is a namespace file of the right type) is the
- * container layer's.
+ * Every property of the specification is either a member here, or is refused by its path when it is read
+ * ("linux.intelRdt: not supported"); a property that the specification does not know is ignored, as it demands.
+ * oci_config_parse() is pure: bytes in, struct out. What needs the host (does the rootfs exist, is a namespace file of
+ * the right type) is the container layer's.
  *
  * Ownership: everything that can be reached from a config lives in its arena and goes with oci_config_free(). A caller
  * that wants to change a member assigns a pointer of its own that lives as long, or one from oci_arena_*().
@@ -23,13 +23,14 @@
 struct error;
 struct oci_arena;
 
-/* A list of strings; items[count] is NULL, so that items can be an argv or an environment. items itself is never NULL. */
+/* A list of strings. items[count] is NULL, so that it can be an argv or an environment; items itself is never NULL. */
 struct oci_strings {
 	char **items;
 	size_t count;
 };
 
-/* A JSON object of strings, in the order of the document. A name that is written twice counts once, with the last value. */
+/* A JSON object of strings, in the order of the document. A name that is written twice counts once, with the last
+ * value. */
 struct oci_pair {
 	char *key;
 	char *value;
@@ -65,8 +66,8 @@ struct oci_capabilities {
 };
 
 struct oci_rlimit {
-	int resource; /* RLIMIT_* */
-	const char *name; /* "RLIMIT_NOFILE" */
+	int resource;	     /* RLIMIT_* */
+	const char *name;    /* "RLIMIT_NOFILE" */
 	uint64_t soft, hard; /* exact; UINT64_MAX is RLIM_INFINITY */
 };
 
@@ -123,27 +124,30 @@ struct oci_id_mappings {
 enum oci_idmap { OCI_IDMAP_NONE, OCI_IDMAP_MOUNT, OCI_IDMAP_RECURSIVE };
 
 /*
- * Options are taken apart from left to right, later ones win. `flags` has the MS_* bits that were asked for, without the
- * propagation bits; `flags_clear` those that were asked to be off ("rw", "suid", "dev"): it never shares a bit with flags.
+ * Options are taken apart from left to right, later ones win. `flags` has the MS_* bits that were asked for, without
+ * the propagation bits; `flags_clear` those that were asked to be off ("rw", "suid", "dev"): it never shares a bit with
+ * flags.
  */
 struct oci_mount {
 	char *destination;
-	char *type; /* NULL, or as written; "none" and "bind" stay as written */
-	char *source; /* NULL, or as written */
-	struct oci_strings options; /* as written */
+	char *type;		     /* NULL, or as written; "none" and "bind" stay as written */
+	char *source;		     /* NULL, or as written */
+	struct oci_strings options;  /* as written */
 	uint64_t flags, flags_clear; /* MS_* */
-	uint64_t propagation; /* 0, or one of MS_SHARED, MS_SLAVE, MS_PRIVATE, MS_UNBINDABLE, perhaps | MS_REC */
+	uint64_t propagation;	     /* 0, or one of MS_SHARED, MS_SLAVE, MS_PRIVATE, MS_UNBINDABLE, perhaps | MS_REC */
 	/*
-	 * MOUNT_ATTR_* for attr_set and attr_clr of mount_setattr(2) with AT_RECURSIVE: "rro", "rnosuid" ... Access times are
-	 * a field: clear then has all of MOUNT_ATTR__ATIME.
+	 * MOUNT_ATTR_* for attr_set and attr_clr of mount_setattr(2) with AT_RECURSIVE: "rro", "rnosuid" ... Access
+	 * times are a field: clear then has all of MOUNT_ATTR__ATIME.
 	 */
 	uint64_t rec_attr_set, rec_attr_clear;
 	bool tmpcopyup;
-	/* "idmap" and "ridmap", also with mappings of their own as podman hands them over: "idmap=uids=0-1-10;gids=@0-1-10". */
+	/* "idmap" and "ridmap", also with mappings of their own as podman hands them over:
+	 * "idmap=uids=0-1-10;gids=@0-1-10". */
 	enum oci_idmap idmap;
-	char *data; /* the other options, joined by commas; NULL without any */
+	char *data;					   /* the other options, joined by commas; NULL without any */
 	struct oci_id_mappings uid_mappings, gid_mappings; /* of an idmapped mount; empty: those of the container */
-	bool uid_relative, gid_relative; /* false once a config was parsed: their host ids were looked up in linux.*Mappings */
+	bool uid_relative,
+		gid_relative; /* false once a config was parsed: their host ids were looked up in linux.*Mappings */
 };
 
 /* ---- hooks ---- */
@@ -163,7 +167,7 @@ struct oci_hook {
 	char *path;
 	struct oci_strings args; /* whole argv; empty: { path } */
 	struct oci_strings env;
-	bool env_set; /* an empty list that was written is not the same as none */
+	bool env_set;		  /* an empty list that was written is not the same as none */
 	struct oci_i64 timeout_s; /* above zero */
 };
 
@@ -188,7 +192,7 @@ enum oci_namespace_type {
 
 struct oci_namespace {
 	bool present; /* false: the container shares the namespace of the runtime */
-	char *path; /* join this one; NULL: make a new one */
+	char *path;   /* join this one; NULL: make a new one */
 };
 
 struct oci_time_offset {
@@ -200,7 +204,7 @@ struct oci_time_offset {
 struct oci_device {
 	char type; /* 'c', 'b' or 'p' ("u" is read as 'c') */
 	char *path;
-	int64_t major, minor; /* 0 for 'p' */
+	int64_t major, minor;	  /* 0 for 'p' */
 	struct oci_u64 file_mode; /* permission bits */
 	struct oci_u64 uid, gid;
 };
@@ -209,9 +213,9 @@ enum { OCI_DEVICE_READ = 1, OCI_DEVICE_WRITE = 2, OCI_DEVICE_MKNOD = 4 };
 
 struct oci_device_rule {
 	bool allow;
-	char type; /* 'a', 'c' or 'b' */
+	char type;		     /* 'a', 'c' or 'b' */
 	struct oci_i64 major, minor; /* not set: any */
-	unsigned access; /* OCI_DEVICE_*; all three when nothing was written */
+	unsigned access;	     /* OCI_DEVICE_*; all three when nothing was written */
 };
 
 struct oci_memory {
@@ -229,7 +233,7 @@ struct oci_cpu {
 struct oci_blkio_device {
 	int64_t major, minor;
 	struct oci_u64 weight, leaf_weight; /* of weightDevice */
-	uint64_t rate; /* of the throttle lists */
+	uint64_t rate;			    /* of the throttle lists */
 };
 
 struct oci_blkio_devices {
@@ -277,7 +281,7 @@ struct oci_resources {
 };
 
 enum oci_seccomp_action {
-	OCI_SECCOMP_NONE, /* no such action */
+	OCI_SECCOMP_NONE,	 /* no such action */
 	OCI_SECCOMP_KILL_THREAD, /* also SCMP_ACT_KILL */
 	OCI_SECCOMP_KILL_PROCESS,
 	OCI_SECCOMP_TRAP,
@@ -308,7 +312,7 @@ struct oci_seccomp_arg {
 struct oci_seccomp_rule {
 	struct oci_strings names;
 	enum oci_seccomp_action action;
-	struct oci_u64 errno_ret; /* only with ERRNO and TRACE; not set: EPERM */
+	struct oci_u64 errno_ret;     /* only with ERRNO and TRACE; not set: EPERM */
 	struct oci_seccomp_arg *args; /* all have to match */
 	size_t n_args;
 };
@@ -318,7 +322,8 @@ struct oci_seccomp {
 	bool present;
 	enum oci_seccomp_action default_action;
 	struct oci_u64 default_errno_ret;
-	uint32_t *architectures; /* AUDIT_ARCH_* tokens as libseccomp uses them; x32 is AUDIT_ARCH_X86_64 without the 64-bit flag */
+	uint32_t *architectures; /* AUDIT_ARCH_* tokens as libseccomp uses them; x32 is AUDIT_ARCH_X86_64 without the
+				    64-bit flag */
 	size_t n_architectures;
 	uint64_t flags; /* SECCOMP_FILTER_FLAG_* */
 	bool flags_set; /* a list was written, perhaps an empty one */
@@ -386,7 +391,8 @@ struct oci_process_file {
 int oci_process_parse(const char *text, size_t len, const char *name, struct oci_process_file *file, struct error *err);
 void oci_process_free(struct oci_process_file *file);
 
-/* The file that engines hand to `update --resources`: an object "linux.resources" alone. What is not set stays as it is. */
+/* The file that engines hand to `update --resources`: an object "linux.resources" alone. What is not set stays as it
+ * is. */
 struct oci_resources_file {
 	struct oci_arena *arena;
 	struct oci_resources resources;
@@ -419,9 +425,9 @@ const char *oci_seccomp_action_name(enum oci_seccomp_action action);
 const char *oci_annotation(const struct oci_config *cfg, const char *key);
 
 /*
- * The annotations "org.hermit.<option>" in the order of the document, as options and values: "seed", "42". What they mean,
- * and which are wrong, is not known here. The list lives in the arena of cfg. -EINVAL for one without the name of an
- * option, -ENOMEM.
+ * The annotations "org.hermit.<option>" in the order of the document, as options and values: "seed", "42". What they
+ * mean, and which are wrong, is not known here. The list lives in the arena of cfg. -EINVAL for one without the name of
+ * an option, -ENOMEM.
  */
 #define OCI_HERMIT_PREFIX "org.hermit."
 int oci_hermit_options(struct oci_config *cfg, struct oci_pairs *ret_options, struct error *err);

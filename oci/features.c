@@ -34,8 +34,9 @@ static int set_mount_options(json_t *root)
 
 static int set_cgroup(json_t *linux_object)
 {
-	return document_set(linux_object, "cgroup",
-			    json_pack("{s:b, s:b, s:b, s:b, s:b}", "v1", 1, "v2", 1, "systemd", 0, "systemdUser", 0, "rdma", 1));
+	return document_set(
+		linux_object, "cgroup",
+		json_pack("{s:b, s:b, s:b, s:b, s:b}", "v1", 1, "v2", 1, "systemd", 0, "systemdUser", 0, "rdma", 1));
 }
 
 static int set_seccomp(json_t *linux_object)

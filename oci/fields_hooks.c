@@ -8,8 +8,10 @@
 
 static const struct jread_range range_timeout = { 1, INT_MAX };
 
+/* clang-format off */
 #define HOOK(member, name, fn, ...) \
 	{ .key = name, .convert = fn, .offset = offsetof(struct oci_hook, member), __VA_ARGS__ }
+/* clang-format on */
 static const struct jread_field hook_fields[] = {
 	HOOK(path, "path", jread_to_path, .flags = JREAD_REQUIRED),
 	HOOK(args, "args", jread_to_strings),
@@ -29,12 +31,14 @@ static int finish_hook(struct jread_reader *r, const struct jread_value *value, 
 }
 
 static const struct jread_object hook_object = { .fields = hook_fields, .finish = finish_hook };
-static const struct jread_list hook_list = {
-	.size = sizeof(struct oci_hook), .convert = jread_to_object, .detail = &hook_object
-};
+static const struct jread_list hook_list = { .size = sizeof(struct oci_hook),
+					     .convert = jread_to_object,
+					     .detail = &hook_object };
 
+/* clang-format off */
 #define STAGE(stage, name) \
 	{ .key = name, .convert = jread_to_list, .offset = (stage) * sizeof(struct oci_hooks), .detail = &hook_list }
+/* clang-format on */
 static const struct jread_field stage_fields[] = {
 	STAGE(OCI_HOOK_PRESTART, "prestart"),
 	STAGE(OCI_HOOK_CREATE_RUNTIME, "createRuntime"),

@@ -9,7 +9,10 @@
 #include "base/cleanup.h"
 #include "oci/syntax.h"
 
-#define FIELD(type, member, name, fn, ...) { .key = name, .convert = fn, .offset = offsetof(type, member), __VA_ARGS__ }
+/* clang-format off */
+#define FIELD(type, member, name, fn, ...) \
+	{ .key = name, .convert = fn, .offset = offsetof(type, member), __VA_ARGS__ }
+/* clang-format on */
 
 /* ---- namespaces ---- */
 
@@ -68,7 +71,7 @@ static int to_namespaces(struct jread_reader *r, const struct jread_value *value
 
 static const struct jread_range range_size = { 1, UINT32_MAX };
 
-#define MAPPING(member, name, ...) \
+#define MAPPING(member, name, ...)                                                                                     \
 	FIELD(struct oci_id_mapping, member, name, jread_to_u32, .flags = JREAD_REQUIRED, __VA_ARGS__)
 static const struct jread_field mapping_fields[] = {
 	MAPPING(container_id, "containerID"),
@@ -82,7 +85,8 @@ static int finish_mapping(struct jread_reader *r, const struct jread_value *valu
 	const struct oci_id_mapping *m = out;
 
 	if (m->size > UINT32_MAX - m->container_id)
-		return jread_fail_member(r, value, "size", "runs past the last id, from containerID %u on", m->container_id);
+		return jread_fail_member(r, value, "size", "runs past the last id, from containerID %u on",
+					 m->container_id);
 	if (m->size > UINT32_MAX - m->host_id)
 		return jread_fail_member(r, value, "size", "runs past the last id, from hostID %u on", m->host_id);
 	return 0;
@@ -173,9 +177,9 @@ static int finish_device(struct jread_reader *r, const struct jread_value *value
 }
 
 static const struct jread_object device_object = { .fields = device_fields, .finish = finish_device };
-static const struct jread_list device_list = {
-	.size = sizeof(struct oci_device), .convert = jread_to_object, .detail = &device_object
-};
+static const struct jread_list device_list = { .size = sizeof(struct oci_device),
+					       .convert = jread_to_object,
+					       .detail = &device_object };
 
 /* ---- the rest ---- */
 

@@ -19,10 +19,12 @@
  * Access times are one field of mount_setattr(2), which has to be cleared as a whole. "ratime" and "rnostrictatime" go
  * back to the default of the kernel, which is relatime.
  */
-#define SET(name, bits)          { name, OCI_OPTION_FLAG, bits, 0 }
-#define CLEAR(name, bits)        { name, OCI_OPTION_FLAG, 0, bits }
-#define PROPAGATE(name, bits)    { name, OCI_OPTION_PROPAGATION, bits, 0 }
-#define REC(name, set, clear)    { name, OCI_OPTION_RECURSIVE, set, clear }
+/* clang-format off */
+#define SET(name, bits) { name, OCI_OPTION_FLAG, bits, 0 }
+#define CLEAR(name, bits) { name, OCI_OPTION_FLAG, 0, bits }
+#define PROPAGATE(name, bits) { name, OCI_OPTION_PROPAGATION, bits, 0 }
+#define REC(name, set, clear) { name, OCI_OPTION_RECURSIVE, set, clear }
+/* clang-format on */
 
 const struct oci_mount_option oci_mount_options[] = {
 	SET("acl", MS_POSIXACL),
@@ -208,7 +210,7 @@ static int check_idmap(struct jread_reader *r, const struct jread_value *value, 
 {
 	if (!m->uid_mappings.count != !m->gid_mappings.count)
 		return jread_fail_member(r, value, m->uid_mappings.count ? "uidMappings" : "gidMappings",
-					"uidMappings and gidMappings go together");
+					 "uidMappings and gidMappings go together");
 	if (m->uid_mappings.count && m->idmap == OCI_IDMAP_NONE)
 		m->idmap = OCI_IDMAP_MOUNT;
 	if (m->idmap != OCI_IDMAP_NONE && !is_bind(m))
@@ -255,8 +257,10 @@ static int finish_mount(struct jread_reader *r, const struct jread_value *value,
 	return check_idmap(r, value, m);
 }
 
+/* clang-format off */
 #define MOUNT(member, name, fn, ...) \
 	{ .key = name, .convert = fn, .offset = offsetof(struct oci_mount, member), __VA_ARGS__ }
+/* clang-format on */
 static const struct jread_field mount_fields[] = {
 	MOUNT(destination, "destination", jread_to_string, .flags = JREAD_REQUIRED),
 	MOUNT(type, "type", jread_to_text),

@@ -9,7 +9,10 @@
 #include "base/cleanup.h"
 #include "oci/syntax.h"
 
-#define FIELD(type, member, name, fn, ...) { .key = name, .convert = fn, .offset = offsetof(type, member), __VA_ARGS__ }
+/* clang-format off */
+#define FIELD(type, member, name, fn, ...) \
+	{ .key = name, .convert = fn, .offset = offsetof(type, member), __VA_ARGS__ }
+/* clang-format on */
 
 int oci_strings_default(struct jread_reader *r, struct oci_strings *strings)
 {
@@ -56,7 +59,7 @@ static int to_capability_set(struct jread_reader *r, const struct jread_value *v
 	return 0;
 }
 
-/* The list of one set, as far as this program does not know the names. Copies: the tree of the document does not stay. */
+/* The names of one set that this program does not know. Copies: the tree of the document does not stay. */
 static int collect_unknown(struct jread_reader *r, const struct jread_value *set, struct oci_strings *unknown)
 {
 	const struct jread_value *v;
@@ -132,7 +135,7 @@ static int finish_rlimit(struct jread_reader *r, const struct jread_value *value
 			limit->name = row->name;
 	if (limit->soft > limit->hard)
 		return jread_fail(r, value, "the soft limit %llu of %s is above the hard limit %llu",
-				 (unsigned long long)limit->soft, limit->name, (unsigned long long)limit->hard);
+				  (unsigned long long)limit->soft, limit->name, (unsigned long long)limit->hard);
 	return 0;
 }
 
@@ -144,9 +147,14 @@ static const struct jread_list rlimit_list = {
 /* ---- scheduling ---- */
 
 static const struct jread_name policies[] = {
-	{ "SCHED_OTHER", SCHED_NORMAL }, { "SCHED_FIFO", SCHED_FIFO }, { "SCHED_RR", SCHED_RR },
-	{ "SCHED_BATCH", SCHED_BATCH },  { "SCHED_ISO", 4 },	       { "SCHED_IDLE", SCHED_IDLE },
-	{ "SCHED_DEADLINE", SCHED_DEADLINE }, { 0 },
+	{ "SCHED_OTHER", SCHED_NORMAL },
+	{ "SCHED_FIFO", SCHED_FIFO },
+	{ "SCHED_RR", SCHED_RR },
+	{ "SCHED_BATCH", SCHED_BATCH },
+	{ "SCHED_ISO", 4 },
+	{ "SCHED_IDLE", SCHED_IDLE },
+	{ "SCHED_DEADLINE", SCHED_DEADLINE },
+	{ 0 },
 };
 
 static const struct jread_name policy_flags[] = {
@@ -184,7 +192,8 @@ static int finish_scheduler(struct jread_reader *r, const struct jread_value *va
 	if (s->policy == 4)
 		return jread_fail_member(r, value, "policy", "SCHED_ISO is a reserved name that no kernel implements");
 	if (realtime != (s->priority > 0))
-		return jread_fail_member(r, value, "priority", "belongs to SCHED_FIFO and SCHED_RR, which need one above 0");
+		return jread_fail_member(r, value, "priority",
+					 "belongs to SCHED_FIFO and SCHED_RR, which need one above 0");
 	if (s->policy != SCHED_DEADLINE && (s->runtime_ns || s->deadline_ns || s->period_ns))
 		return jread_fail(r, value, "runtime, deadline and period belong to SCHED_DEADLINE");
 	return 0;
@@ -201,7 +210,8 @@ static const struct jread_name io_classes[] = {
 static const struct jread_range range_io_priority = { 0, 7 };
 
 static const struct jread_field io_priority_fields[] = {
-	FIELD(struct oci_io_priority, io_class, "class", jread_to_name_int, .detail = io_classes, .flags = JREAD_REQUIRED),
+	FIELD(struct oci_io_priority, io_class, "class", jread_to_name_int, .detail = io_classes,
+	      .flags = JREAD_REQUIRED),
 	FIELD(struct oci_io_priority, priority, "priority", jread_to_i32, .detail = &range_io_priority),
 	{ 0 },
 };
@@ -291,7 +301,7 @@ static int check_env(struct jread_reader *r, const struct jread_value *value, co
 		equals = strchr(p->env.items[i], '=');
 		if (!equals || equals == p->env.items[i])
 			return jread_fail_element(r, value, "env", i, "'%.64s' has not the form NAME=VALUE",
-						 p->env.items[i]);
+						  p->env.items[i]);
 	}
 	return 0;
 }

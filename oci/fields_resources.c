@@ -3,8 +3,8 @@
  * The object "linux.resources", also alone in the document that engines write for `update`.
  *
  * ZERO_IS_UNSET: the rows that convert with jread_to_limit_*. Engines write 0 there for "nothing was asked for"
- * (docker: cpu.shares, memory.swap, blockIO.weight). The others (swappiness, cpu.idle, cpu.burst, pids.limit, hugepages,
- * classID) have a 0 of their own.
+ * (docker: cpu.shares, memory.swap, blockIO.weight). The others (swappiness, cpu.idle, cpu.burst, pids.limit,
+ * hugepages, classID) have a 0 of their own.
  */
 #include "oci/tables.h"
 
@@ -13,7 +13,10 @@
 #include "base/cleanup.h"
 #include "oci/syntax.h"
 
-#define FIELD(type, member, name, fn, ...) { .key = name, .convert = fn, .offset = offsetof(type, member), __VA_ARGS__ }
+/* clang-format off */
+#define FIELD(type, member, name, fn, ...) \
+	{ .key = name, .convert = fn, .offset = offsetof(type, member), __VA_ARGS__ }
+/* clang-format on */
 
 static const struct jread_range range_bytes = { -1, INT64_MAX };
 static const struct jread_range range_swappiness = { 0, 100 };
@@ -91,8 +94,8 @@ static int to_weight(struct jread_reader *r, const struct jread_value *value, co
 }
 
 #define BLKIO(member, name, fn, ...) FIELD(struct oci_blkio_device, member, name, fn, __VA_ARGS__)
-#define BLKIO_NUMBERS                                                                             \
-	BLKIO(major, "major", jread_to_i64, .detail = &range_major, .flags = JREAD_REQUIRED),       \
+#define BLKIO_NUMBERS                                                                                                  \
+	BLKIO(major, "major", jread_to_i64, .detail = &range_major, .flags = JREAD_REQUIRED),                          \
 		BLKIO(minor, "minor", jread_to_i64, .detail = &range_minor, .flags = JREAD_REQUIRED)
 
 static const struct jread_field weight_device_fields[] = {
@@ -102,9 +105,9 @@ static const struct jread_field weight_device_fields[] = {
 	{ 0 },
 };
 static const struct jread_object weight_device_object = { .fields = weight_device_fields };
-static const struct jread_list weight_device_list = {
-	.size = sizeof(struct oci_blkio_device), .convert = jread_to_object, .detail = &weight_device_object
-};
+static const struct jread_list weight_device_list = { .size = sizeof(struct oci_blkio_device),
+						      .convert = jread_to_object,
+						      .detail = &weight_device_object };
 
 static const struct jread_field throttle_fields[] = {
 	BLKIO_NUMBERS,
@@ -112,9 +115,9 @@ static const struct jread_field throttle_fields[] = {
 	{ 0 },
 };
 static const struct jread_object throttle_object = { .fields = throttle_fields };
-static const struct jread_list throttle_list = {
-	.size = sizeof(struct oci_blkio_device), .convert = jread_to_object, .detail = &throttle_object
-};
+static const struct jread_list throttle_list = { .size = sizeof(struct oci_blkio_device),
+						 .convert = jread_to_object,
+						 .detail = &throttle_object };
 
 #define IO(member, name, fn, ...) FIELD(struct oci_blkio, member, name, fn, __VA_ARGS__)
 static const struct jread_field blkio_fields[] = {
@@ -149,9 +152,9 @@ static const struct jread_field hugepage_fields[] = {
 	{ 0 },
 };
 static const struct jread_object hugepage_object = { .fields = hugepage_fields };
-static const struct jread_list hugepage_list = {
-	.size = sizeof(struct oci_hugepage), .convert = jread_to_object, .detail = &hugepage_object
-};
+static const struct jread_list hugepage_list = { .size = sizeof(struct oci_hugepage),
+						 .convert = jread_to_object,
+						 .detail = &hugepage_object };
 
 /* The name of a network interface becomes a word of a line that is written to the kernel. */
 static int to_interface(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
@@ -172,9 +175,9 @@ static const struct jread_field priority_fields[] = {
 	{ 0 },
 };
 static const struct jread_object priority_object = { .fields = priority_fields };
-static const struct jread_list priority_list = {
-	.size = sizeof(struct oci_net_priority), .convert = jread_to_object, .detail = &priority_object
-};
+static const struct jread_list priority_list = { .size = sizeof(struct oci_net_priority),
+						 .convert = jread_to_object,
+						 .detail = &priority_object };
 
 static const struct jread_field network_fields[] = {
 	FIELD(struct oci_resources, net_class_id, "classID", jread_to_opt_u64, .detail = &range_u32),
@@ -294,9 +297,9 @@ static int finish_rule(struct jread_reader *r, const struct jread_value *value, 
 }
 
 static const struct jread_object rule_object = { .fields = rule_fields, .finish = finish_rule };
-static const struct jread_list rule_list = {
-	.size = sizeof(struct oci_device_rule), .convert = jread_to_object, .detail = &rule_object
-};
+static const struct jread_list rule_list = { .size = sizeof(struct oci_device_rule),
+					     .convert = jread_to_object,
+					     .detail = &rule_object };
 
 /* ---- resources ---- */
 

@@ -6,7 +6,10 @@
 
 #include "base/cleanup.h"
 
-#define FIELD(type, member, name, fn, ...) { .key = name, .convert = fn, .offset = offsetof(type, member), __VA_ARGS__ }
+/* clang-format off */
+#define FIELD(type, member, name, fn, ...) \
+	{ .key = name, .convert = fn, .offset = offsetof(type, member), __VA_ARGS__ }
+/* clang-format on */
 
 static const struct jread_range range_index = { 0, 5 };
 static const struct jread_range range_errno = { 0, 4095 };
@@ -20,9 +23,9 @@ static const struct jread_field arg_fields[] = {
 	{ 0 },
 };
 static const struct jread_object arg_object = { .fields = arg_fields };
-static const struct jread_list arg_list = {
-	.size = sizeof(struct oci_seccomp_arg), .convert = jread_to_object, .detail = &arg_object
-};
+static const struct jread_list arg_list = { .size = sizeof(struct oci_seccomp_arg),
+					    .convert = jread_to_object,
+					    .detail = &arg_object };
 
 static bool action_has_errno(enum oci_seccomp_action action)
 {
@@ -46,14 +49,14 @@ static int finish_rule(struct jread_reader *r, const struct jread_value *value, 
 		return jread_fail_member(r, value, "names", "at least one name is needed");
 	if (rule->errno_ret.set && !action_has_errno(rule->action))
 		return jread_fail_member(r, value, "errnoRet", "%s returns no error number",
-					oci_seccomp_action_name(rule->action));
+					 oci_seccomp_action_name(rule->action));
 	return 0;
 }
 
 static const struct jread_object rule_object = { .fields = rule_fields, .finish = finish_rule };
-static const struct jread_list rule_list = {
-	.size = sizeof(struct oci_seccomp_rule), .convert = jread_to_object, .detail = &rule_object
-};
+static const struct jread_list rule_list = { .size = sizeof(struct oci_seccomp_rule),
+					     .convert = jread_to_object,
+					     .detail = &rule_object };
 
 static int to_arch(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
 {
@@ -92,7 +95,8 @@ static int check_listener(struct jread_reader *r, const struct jread_value *valu
 	if (notify && !s->listener_path)
 		return jread_fail_member(r, value, "listenerPath", "required with SCMP_ACT_NOTIFY, but missing");
 	if (s->listener_path && s->listener_path[0] != '/')
-		return jread_fail_member(r, value, "listenerPath", "must be an absolute path, is '%s'", s->listener_path);
+		return jread_fail_member(r, value, "listenerPath", "must be an absolute path, is '%s'",
+					 s->listener_path);
 	if (s->listener_metadata && !s->listener_path)
 		return jread_fail_member(r, value, "listenerMetadata", "needs a listenerPath");
 	return 0;
@@ -106,7 +110,7 @@ static int finish_seccomp(struct jread_reader *r, const struct jread_value *valu
 	s->flags_set = jread_object_get(value, "flags") != NULL;
 	if (s->default_errno_ret.set && !action_has_errno(s->default_action))
 		return jread_fail_member(r, value, "defaultErrnoRet", "%s returns no error number",
-					oci_seccomp_action_name(s->default_action));
+					 oci_seccomp_action_name(s->default_action));
 	return check_listener(r, value, s);
 }
 

@@ -5,8 +5,8 @@
  *   list     = kind { ";" kind }          kind    = ( "uids=" | "gids=" ) [ "@" ] triplet { "#" triplet }
  *   triplet  = id "-" id "-" size
  *
- * The first id is one of the file system, the second what it becomes outside. Behind "@" the second ids are those of the
- * container's user namespace.
+ * The first id is one of the file system, the second what it becomes outside. Behind "@" the second ids are those of
+ * the container's user namespace.
  */
 #include "oci/tables.h"
 

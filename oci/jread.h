@@ -2,20 +2,21 @@
 /*
  * JSON documents that other people wrote, read by tables.
  *
- * jread_tree_parse() makes a light tree (through yajl) in which numbers keep their text, so that nothing is rounded, and every
- * value knows its line and column. A document is refused when it is no JSON (RFC 8259, UTF-8), nests deeper than
- * JREAD_MAX_DEPTH, or goes on after its value.
+ * jread_tree_parse() makes a light tree (through yajl) in which numbers keep their text, so that nothing is rounded,
+ * and every value knows its line and column. A document is refused when it is no JSON (RFC 8259, UTF-8), nests deeper
+ * than JREAD_MAX_DEPTH, or goes on after its value.
  *
- * jread_read_object() then walks the table of an object, one row per property: how it is converted, where the result goes,
- * and whether it may, must or must not be there. The rules are the same for every object:
+ * jread_read_object() then walks the table of an object, one row per property: how it is converted, where the result
+ * goes, and whether it may, must or must not be there. The rules are the same for every object:
  *   - a property without a row is ignored, as runtime-spec demands of runtimes;
  *   - null is the same as absent, because the Go engines write both;
- *   - a property (or a name of a map) that is written twice is an error: readers of the world differ in which one counts;
+ *   - a property (or a name of a map) that is written twice is an error: readers of the world differ in which one
+ * counts;
  *   - a string with a NUL character is an error, since everything here ends in C strings;
  *   - a number has to be a plain integer ("1e3" and "1.0" are none) within the range of its field.
  *
- * Messages look like "config.json:12:18: linux.resources.memory.limit: expected integer, found string". Lines and columns
- * start at 1; columns count characters.
+ * Messages look like "config.json:12:18: linux.resources.memory.limit: expected integer, found string". Lines and
+ * columns start at 1; columns count characters.
  */
 #ifndef HS_OCI_JREAD_H
 #define HS_OCI_JREAD_H
@@ -40,7 +41,7 @@ struct jread_value {
 	size_t key_len;
 	const char *text; /* of a string (decoded) or number (as written); NUL-terminated copy */
 	size_t len;
-	bool truth; /* of a boolean */
+	bool truth;				 /* of a boolean */
 	struct jread_value *first, *last, *next; /* children of an array or object, in order */
 	size_t count;
 };
@@ -52,7 +53,7 @@ struct jread_step {
 };
 
 struct jread_reader {
-	const char *name; /* of the document */
+	const char *name;	 /* of the document */
 	struct oci_arena *arena; /* of the results */
 	struct error *err;
 	struct jread_step path[JREAD_MAX_DEPTH];
@@ -61,7 +62,7 @@ struct jread_reader {
 
 /* Sets *ret_root (in arena). 0, -EINVAL with "name:line:column: ..." in err, -ENOMEM. */
 int jread_tree_parse(const char *text, size_t len, const char *name, struct oci_arena *arena,
-		    const struct jread_value **ret_root, struct error *err);
+		     const struct jread_value **ret_root, struct error *err);
 
 /* The deepest value on the way to a path as it stands in messages ("mounts[2].source"). Never NULL. */
 const struct jread_value *jread_tree_locate(const struct jread_value *root, const char *path);
@@ -72,15 +73,15 @@ const struct jread_value *jread_object_get(const struct jread_value *object, con
 /* ---- tables ---- */
 
 /*
- * Converts one value into *out, whose type the function documents. `detail` comes from the row. Returns 0 or the negative
- * errno of jread_fail().
+ * Converts one value into *out, whose type the function documents. `detail` comes from the row. Returns 0 or the
+ * negative errno of jread_fail().
  */
 typedef int jread_convert_fn(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out);
 
 enum {
-	JREAD_REQUIRED = 1, /* absent: error */
+	JREAD_REQUIRED = 1,    /* absent: error */
 	JREAD_UNSUPPORTED = 2, /* present: error. The row says so instead of being left out */
-	JREAD_IGNORED = 4, /* known, without effect here */
+	JREAD_IGNORED = 4,     /* known, without effect here */
 };
 
 struct jread_field {
@@ -97,24 +98,25 @@ struct jread_object {
 	jread_convert_fn *finish; /* may be NULL; called with the value of the object, detail NULL and the struct */
 };
 
-int jread_read_object(struct jread_reader *r, const struct jread_value *value, const struct jread_object *object, void *out);
+int jread_read_object(struct jread_reader *r, const struct jread_value *value, const struct jread_object *object,
+		      void *out);
 
 /*
  * Parses text and reads its value by the table: the whole of what a document needs. Results go to arena. 0, -EINVAL,
  * -ENOMEM.
  */
 int jread_read_document(const char *text, size_t len, const char *name, const struct jread_object *object,
-		       struct oci_arena *arena, void *out, struct error *err);
+			struct oci_arena *arena, void *out, struct error *err);
 
 /* Sets the message with place and path in front of it; returns -EINVAL. value gives the place. */
 int jread_fail(struct jread_reader *r, const struct jread_value *value, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The same for a property of the object `value`, or an element of a list there: the message has its path and its place. */
+/* The same for a property of the object `value`, or an element of a list there: with its path and its place. */
 int jread_fail_member(struct jread_reader *r, const struct jread_value *value, const char *key, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 int jread_fail_element(struct jread_reader *r, const struct jread_value *value, const char *key, size_t index,
-		      const char *format, ...) __attribute__((format(printf, 5, 6)));
+		       const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* -ENOMEM with a message. */
 int jread_no_memory(struct jread_reader *r);
@@ -152,29 +154,29 @@ struct jread_list {
 	size_t max; /* 0: no limit */
 };
 
-jread_convert_fn jread_to_bool; /* bool */
-jread_convert_fn jread_to_opt_bool; /* struct oci_bool */
-jread_convert_fn jread_to_string; /* char * */
-jread_convert_fn jread_to_text; /* char *; "" becomes NULL */
-jread_convert_fn jread_to_path; /* char *; absolute, not empty */
-jread_convert_fn jread_to_strings; /* struct oci_strings */
-jread_convert_fn jread_to_pairs; /* struct oci_pairs */
-jread_convert_fn jread_to_u32; /* uint32_t; detail: struct jread_range or NULL */
-jread_convert_fn jread_to_i32; /* int32_t; detail as above, as for all numbers */
-jread_convert_fn jread_to_u64; /* uint64_t */
-jread_convert_fn jread_to_i64; /* int64_t */
-jread_convert_fn jread_to_opt_u64; /* struct oci_u64 */
-jread_convert_fn jread_to_opt_i64; /* struct oci_i64 */
+jread_convert_fn jread_to_bool;	     /* bool */
+jread_convert_fn jread_to_opt_bool;  /* struct oci_bool */
+jread_convert_fn jread_to_string;    /* char * */
+jread_convert_fn jread_to_text;	     /* char *; "" becomes NULL */
+jread_convert_fn jread_to_path;	     /* char *; absolute, not empty */
+jread_convert_fn jread_to_strings;   /* struct oci_strings */
+jread_convert_fn jread_to_pairs;     /* struct oci_pairs */
+jread_convert_fn jread_to_u32;	     /* uint32_t; detail: struct jread_range or NULL */
+jread_convert_fn jread_to_i32;	     /* int32_t; detail as above, as for all numbers */
+jread_convert_fn jread_to_u64;	     /* uint64_t */
+jread_convert_fn jread_to_i64;	     /* int64_t */
+jread_convert_fn jread_to_opt_u64;   /* struct oci_u64 */
+jread_convert_fn jread_to_opt_i64;   /* struct oci_i64 */
 jread_convert_fn jread_to_limit_u64; /* struct oci_u64; 0 is not set */
 jread_convert_fn jread_to_limit_i64; /* struct oci_i64; 0 is not set */
-jread_convert_fn jread_to_object; /* the struct of detail, a struct jread_object */
-jread_convert_fn jread_to_list; /* detail: struct jread_list */
-jread_convert_fn jread_to_name_int; /* int; detail: struct jread_name[] */
-jread_convert_fn jread_to_name_u64; /* uint64_t */
+jread_convert_fn jread_to_object;    /* the struct of detail, a struct jread_object */
+jread_convert_fn jread_to_list;	     /* detail: struct jread_list */
+jread_convert_fn jread_to_name_int;  /* int; detail: struct jread_name[] */
+jread_convert_fn jread_to_name_u64;  /* uint64_t */
 jread_convert_fn jread_to_name_bits; /* uint64_t; a list of names, their values or-ed */
 
 /* Looks a name up; the message of a failure lists what there is. */
 int jread_find_name(struct jread_reader *r, const struct jread_value *value, const struct jread_name *names,
-		   uint64_t *ret_value);
+		    uint64_t *ret_value);
 
 #endif

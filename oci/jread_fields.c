@@ -13,8 +13,8 @@
 #include "oci/config.h"
 
 static const char *const type_names[] = {
-	[JREAD_NULL] = "null",	  [JREAD_BOOLEAN] = "boolean", [JREAD_NUMBER] = "number",
-	[JREAD_STRING] = "string", [JREAD_ARRAY] = "array",     [JREAD_OBJECT] = "object",
+	[JREAD_NULL] = "null",	   [JREAD_BOOLEAN] = "boolean", [JREAD_NUMBER] = "number",
+	[JREAD_STRING] = "string", [JREAD_ARRAY] = "array",	[JREAD_OBJECT] = "object",
 };
 
 static const struct jread_range range_u32 = { 0, UINT32_MAX };
@@ -44,9 +44,8 @@ static void append(char *buf, size_t size, const char *format, ...)
 }
 
 /* sub is a path below value, "" for value itself. */
-__attribute__((format(printf, 4, 0))) static int
-fail_below(struct jread_reader *r, const struct jread_value *value, const char *sub, const char *format,
-		      va_list ap)
+__attribute__((format(printf, 4, 0))) static int fail_below(struct jread_reader *r, const struct jread_value *value,
+							    const char *sub, const char *format, va_list ap)
 {
 	char path[512] = "", text[512];
 	size_t i;
@@ -87,7 +86,7 @@ int jread_fail_member(struct jread_reader *r, const struct jread_value *value, c
 }
 
 int jread_fail_element(struct jread_reader *r, const struct jread_value *value, const char *key, size_t index,
-		      const char *format, ...)
+		       const char *format, ...)
 {
 	char sub[128];
 	va_list ap;
@@ -110,7 +109,7 @@ int jread_expect(struct jread_reader *r, const struct jread_value *value, enum j
 	if (value->type == type)
 		return 0;
 	return jread_fail(r, value, "expected %s, found %s", type == JREAD_NUMBER ? "integer" : type_names[type],
-			 type_names[value->type]);
+			  type_names[value->type]);
 }
 
 /* ---- the path ---- */
@@ -184,7 +183,8 @@ int jread_check_unique(struct jread_reader *r, const struct jread_value *object)
 	return 0;
 }
 
-static int read_field(struct jread_reader *r, const struct jread_value *object, const struct jread_field *field, void *out)
+static int read_field(struct jread_reader *r, const struct jread_value *object, const struct jread_field *field,
+		      void *out)
 {
 	const struct jread_value *value;
 	int res;
@@ -209,7 +209,8 @@ static int read_field(struct jread_reader *r, const struct jread_value *object, 
 	return 0;
 }
 
-int jread_read_object(struct jread_reader *r, const struct jread_value *value, const struct jread_object *object, void *out)
+int jread_read_object(struct jread_reader *r, const struct jread_value *value, const struct jread_object *object,
+		      void *out)
 {
 	const struct jread_field *field;
 	int res;
@@ -230,7 +231,7 @@ int jread_read_object(struct jread_reader *r, const struct jread_value *value, c
 
 /* The tree has an arena of its own, since it goes before the results do. */
 int jread_read_document(const char *text, size_t len, const char *name, const struct jread_object *object,
-		       struct oci_arena *arena, void *out, struct error *err)
+			struct oci_arena *arena, void *out, struct error *err)
 {
 	struct jread_reader reader = { .name = name, .arena = arena, .err = err };
 	const struct jread_value *root;
@@ -451,7 +452,7 @@ static int read_integer(struct jread_reader *r, const struct jread_value *value,
 		return jread_fail(r, value, "expected integer, found %.64s", value->text);
 	if (!scan_integer(value, &negative, &n) || !in_range(negative, n, range))
 		return jread_fail(r, value, "out of range: %.64s is not within %lld..%llu", value->text,
-				 (long long)range->min, (unsigned long long)range->max);
+				  (long long)range->min, (unsigned long long)range->max);
 	*ret_bits = negative ? 0 - n : n;
 	return 0;
 }

@@ -225,7 +225,7 @@ static int builder_run(struct builder *b, const char *name, struct error *err)
 }
 
 int jread_tree_parse(const char *text, size_t len, const char *name, struct oci_arena *arena,
-		    const struct jread_value **ret_root, struct error *err)
+		     const struct jread_value **ret_root, struct error *err)
 {
 	struct builder b = { .arena = arena, .text = text, .len = len, .line = 1, .column = 1 };
 	int r;
@@ -256,7 +256,7 @@ const struct jread_value *jread_object_get(const struct jread_value *object, con
 	return NULL;
 }
 
-/* The child that the path starts with; names may have dots, so the longest one counts. *ret_len is its length in path. */
+/* The child that the path starts with; names may have dots, so the longest one counts. *ret_len: its length in path. */
 static const struct jread_value *find_child(const struct jread_value *value, const char *path, size_t *ret_len)
 {
 	const struct jread_value *v, *best = NULL;

@@ -20,7 +20,9 @@
 #define CLONE_NEWTIME 0x00000080
 #endif
 
+/* clang-format off */
 #define CAP(name) { #name, name }
+/* clang-format on */
 const struct jread_name oci_capability_names[] = {
 	CAP(CAP_CHOWN),
 	CAP(CAP_DAC_OVERRIDE),
@@ -88,9 +90,9 @@ const struct jread_name oci_rlimit_names[] = {
 };
 
 const struct jread_name oci_namespace_names[] = {
-	{ "cgroup", OCI_NS_CGROUP }, { "ipc", OCI_NS_IPC },   { "mount", OCI_NS_MOUNT },
+	{ "cgroup", OCI_NS_CGROUP },   { "ipc", OCI_NS_IPC }, { "mount", OCI_NS_MOUNT },
 	{ "network", OCI_NS_NETWORK }, { "pid", OCI_NS_PID }, { "time", OCI_NS_TIME },
-	{ "user", OCI_NS_USER },     { "uts", OCI_NS_UTS },   { 0 },
+	{ "user", OCI_NS_USER },       { "uts", OCI_NS_UTS }, { 0 },
 };
 
 /* SCMP_ACT_KILL is the old name of SCMP_ACT_KILL_THREAD, and comes after it so that the new one is the one to print. */
@@ -166,16 +168,19 @@ static const struct {
 	const char *file;
 	uint64_t flag;
 } namespaces[OCI_NS_TYPES] = {
-	[OCI_NS_USER] = { "user", CLONE_NEWUSER }, [OCI_NS_CGROUP] = { "cgroup", CLONE_NEWCGROUP },
-	[OCI_NS_IPC] = { "ipc", CLONE_NEWIPC },	   [OCI_NS_UTS] = { "uts", CLONE_NEWUTS },
+	[OCI_NS_USER] = { "user", CLONE_NEWUSER },  [OCI_NS_CGROUP] = { "cgroup", CLONE_NEWCGROUP },
+	[OCI_NS_IPC] = { "ipc", CLONE_NEWIPC },	    [OCI_NS_UTS] = { "uts", CLONE_NEWUTS },
 	[OCI_NS_NETWORK] = { "net", CLONE_NEWNET }, [OCI_NS_PID] = { "pid", CLONE_NEWPID },
-	[OCI_NS_TIME] = { "time", CLONE_NEWTIME }, [OCI_NS_MOUNT] = { "mnt", CLONE_NEWNS },
+	[OCI_NS_TIME] = { "time", CLONE_NEWTIME },  [OCI_NS_MOUNT] = { "mnt", CLONE_NEWNS },
 };
 
 static const char *const hook_stages[OCI_HOOK_STAGES] = {
-	[OCI_HOOK_PRESTART] = "prestart",		  [OCI_HOOK_CREATE_RUNTIME] = "createRuntime",
-	[OCI_HOOK_CREATE_CONTAINER] = "createContainer", [OCI_HOOK_START_CONTAINER] = "startContainer",
-	[OCI_HOOK_POSTSTART] = "poststart",		  [OCI_HOOK_POSTSTOP] = "poststop",
+	[OCI_HOOK_PRESTART] = "prestart",
+	[OCI_HOOK_CREATE_RUNTIME] = "createRuntime",
+	[OCI_HOOK_CREATE_CONTAINER] = "createContainer",
+	[OCI_HOOK_START_CONTAINER] = "startContainer",
+	[OCI_HOOK_POSTSTART] = "poststart",
+	[OCI_HOOK_POSTSTOP] = "poststop",
 };
 
 static const char *name_of(const struct jread_name *names, uint64_t value)

@@ -16,7 +16,6 @@
 #include "oci/syntax.h"
 #include "oci/tables.h"
 
-
 enum kind { KIND_STRING, KIND_OPTIONAL, KIND_STATUS, KIND_PROCESS, KIND_BOOL, KIND_EXIT, KIND_PAIRS };
 
 static const struct {
@@ -24,7 +23,9 @@ static const struct {
 	enum kind kind;
 	size_t offset;
 } members[] = {
+/* clang-format off */
 #define MEMBER(member, name, kind) { name, kind, offsetof(struct oci_runtime_state, member) }
+	/* clang-format on */
 	MEMBER(id, "id", KIND_STRING),
 	MEMBER(oci_version, "ociVersion", KIND_STRING),
 	MEMBER(status, "status", KIND_STATUS),
@@ -192,7 +193,8 @@ static int read_pairs(const struct reading *rd, const char *key, json_t *value, 
 	ret->items = oci_arena_array(rd->arena, json_object_size(value), sizeof(*ret->items));
 	if (!ret->items)
 		return no_memory(rd);
-	json_object_foreach(value, name, item) {
+	json_object_foreach(value, name, item)
+	{
 		ret->items[ret->count].key = oci_arena_strdup(rd->arena, name);
 		if (!ret->items[ret->count].key)
 			return no_memory(rd);
@@ -251,9 +253,7 @@ static int read_root(const struct reading *rd, json_t *root, struct oci_runtime_
 
 	if (!json_is_integer(version) || json_integer_value(version) != OCI_RUNTIME_STATE_VERSION)
 		return wrong(rd, "version", "not a state file of this version of the program");
-	json_object_foreach(root, key, value)
-		if (!is_member(key))
-			return wrong(rd, key, "unknown");
+	json_object_foreach(root, key, value) if (!is_member(key)) return wrong(rd, key, "unknown");
 	for (i = 0; i < ARRAY_SIZE(members); i++) {
 		r = read_member(rd, members[i].key, members[i].kind, json_object_get(root, members[i].key),
 				(char *)state + members[i].offset);

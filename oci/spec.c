@@ -17,8 +17,16 @@ static const struct {
 } mounts[] = {
 	{ BOTH, "/proc", "proc", "proc", { 0 } },
 	{ BOTH, "/dev", "tmpfs", "tmpfs", { "nosuid", "strictatime", "mode=755", "size=65536k" } },
-	{ ROOT, "/dev/pts", "devpts", "devpts", { "nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5" } },
-	{ ROOTLESS, "/dev/pts", "devpts", "devpts", { "nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620" } },
+	{ ROOT,
+	  "/dev/pts",
+	  "devpts",
+	  "devpts",
+	  { "nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5" } },
+	{ ROOTLESS,
+	  "/dev/pts",
+	  "devpts",
+	  "devpts",
+	  { "nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620" } },
 	{ BOTH, "/dev/shm", "tmpfs", "shm", { "nosuid", "noexec", "nodev", "mode=1777", "size=65536k" } },
 	{ BOTH, "/dev/mqueue", "mqueue", "mqueue", { "nosuid", "noexec", "nodev" } },
 	{ ROOT, "/sys", "sysfs", "sysfs", { "nosuid", "noexec", "nodev", "ro" } },
@@ -30,15 +38,24 @@ static const struct {
 	unsigned when;
 	const char *type;
 } namespaces[] = {
-	{ BOTH, "pid" },  { ROOT, "network" }, { BOTH, "ipc" },	     { BOTH, "uts" },
-	{ BOTH, "mount" }, { BOTH, "cgroup" }, { ROOTLESS, "user" },
+	{ BOTH, "pid" },   { ROOT, "network" }, { BOTH, "ipc" },      { BOTH, "uts" },
+	{ BOTH, "mount" }, { BOTH, "cgroup" },	{ ROOTLESS, "user" },
 };
 
 static const char *const capabilities[] = { "CAP_AUDIT_WRITE", "CAP_KILL", "CAP_NET_BIND_SERVICE", NULL };
 
 static const char *const masked_paths[] = {
-	"/proc/acpi",	     "/proc/asound",	  "/proc/kcore",       "/proc/keys", "/proc/latency_stats", "/proc/timer_list",
-	"/proc/timer_stats", "/proc/sched_debug", "/sys/firmware",     "/proc/scsi", NULL,
+	"/proc/acpi",
+	"/proc/asound",
+	"/proc/kcore",
+	"/proc/keys",
+	"/proc/latency_stats",
+	"/proc/timer_list",
+	"/proc/timer_stats",
+	"/proc/sched_debug",
+	"/sys/firmware",
+	"/proc/scsi",
+	NULL,
 };
 
 static const char *const readonly_paths[] = {
@@ -68,14 +85,14 @@ static json_t *make_process(void)
 	return json_pack("{s:b, s:{s:i, s:i}, s:[s], s:[s, s], s:s, s:{s:O, s:O, s:O, s:o}, s:[{s:s, s:i, s:i}], s:b}",
 			 "terminal", 1, "user", "uid", 0, "gid", 0, "args", "sh", "env",
 			 "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "TERM=xterm", "cwd", "/",
-			 "capabilities", "bounding", caps, "effective", caps, "permitted", caps, "ambient", caps, "rlimits",
-			 "type", "RLIMIT_NOFILE", "hard", 1024, "soft", 1024, "noNewPrivileges", 1);
+			 "capabilities", "bounding", caps, "effective", caps, "permitted", caps, "ambient", caps,
+			 "rlimits", "type", "RLIMIT_NOFILE", "hard", 1024, "soft", 1024, "noNewPrivileges", 1);
 }
 
 static json_t *make_mount(size_t i)
 {
-	json_t *mount = json_pack("{s:s, s:s, s:s}", "destination", mounts[i].destination, "type", mounts[i].type, "source",
-				  mounts[i].source);
+	json_t *mount = json_pack("{s:s, s:s, s:s}", "destination", mounts[i].destination, "type", mounts[i].type,
+				  "source", mounts[i].source);
 
 	if (!mount || !mounts[i].options[0])
 		return mount;

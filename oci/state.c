@@ -59,8 +59,10 @@ int oci_state_format(const struct oci_state *state, enum oci_state_form form, ch
 
 static const struct jread_range range_pid = { 0, INT_MAX };
 
+/* clang-format off */
 #define STATE(member, name, fn, ...) \
 	{ .key = name, .convert = fn, .offset = offsetof(struct oci_state, member), __VA_ARGS__ }
+/* clang-format on */
 static const struct jread_field state_fields[] = {
 	STATE(oci_version, "ociVersion", jread_to_string, .flags = JREAD_REQUIRED),
 	STATE(id, "id", jread_to_string, .flags = JREAD_REQUIRED),
@@ -92,8 +94,10 @@ void oci_state_free(struct oci_state *state)
 	*state = (struct oci_state){ 0 };
 }
 
+/* clang-format off */
 #define PROCESS_STATE(member, name, fn, ...) \
 	{ .key = name, .convert = fn, .offset = offsetof(struct oci_process_state, member), __VA_ARGS__ }
+/* clang-format on */
 static const struct jread_field process_state_fields[] = {
 	PROCESS_STATE(oci_version, "ociVersion", jread_to_string, .flags = JREAD_REQUIRED),
 	PROCESS_STATE(fds, "fds", jread_to_strings, .flags = JREAD_REQUIRED),
@@ -118,7 +122,7 @@ static int finish_process_state(struct jread_reader *r, const struct jread_value
 }
 
 static const struct jread_object process_state_object = { .fields = process_state_fields,
-							 .finish = finish_process_state };
+							  .finish = finish_process_state };
 
 int oci_process_state_parse(const char *text, size_t len, const char *name, struct oci_process_state *state,
 			    struct error *err)

@@ -2,9 +2,9 @@
 /*
  * Documents about a container that exists.
  *
- * struct oci_state is the one of the specification: printed by `state`, handed to hooks on stdin, and read from there (and
- * from a seccomp agent's socket) by programs of this project that work with other runtimes. Reading is as lenient as
- * config.json is: unknown properties are ignored.
+ * struct oci_state is the one of the specification: printed by `state`, handed to hooks on stdin, and read from there
+ * (and from a seccomp agent's socket) by programs of this project that work with other runtimes. Reading is as lenient
+ * as config.json is: unknown properties are ignored.
  *
  * struct oci_runtime_state is our own file in the state directory. Its reader is strict: unknown properties, a wrong
  * type, another format version are errors, because nobody but this program writes it.
@@ -30,7 +30,7 @@ struct oci_state {
 };
 
 enum oci_state_form {
-	OCI_STATE_FOR_HOOK, /* one line, the members of the specification; no pid when it is 0 */
+	OCI_STATE_FOR_HOOK,   /* one line, the members of the specification; no pid when it is 0 */
 	OCI_STATE_FOR_PERSON, /* indented, all members */
 };
 
@@ -57,7 +57,7 @@ int oci_process_state_parse(const char *text, size_t len, const char *name, stru
 			    struct error *err);
 void oci_process_state_free(struct oci_process_state *state);
 
-/* A process that must not be mistaken for another one that has its number later: start is field 22 of /proc/PID/stat. */
+/* A process, not to be mistaken for another one that has its number later: start is field 22 of /proc/PID/stat. */
 struct oci_process_ref {
 	int pid; /* 0: none */
 	uint64_t start;
@@ -66,16 +66,16 @@ struct oci_process_ref {
 struct oci_runtime_state {
 	struct oci_arena *arena;
 	char *id, *bundle, *rootfs, *oci_version;
-	char *created; /* RFC 3339 with nanoseconds, UTC */
-	char *owner; /* name of the user, may be empty */
+	char *created;		/* RFC 3339 with nanoseconds, UTC */
+	char *owner;		/* name of the user, may be empty */
 	enum oci_status status; /* when it was written; what is true now depends on the processes */
 	struct oci_process_ref init, supervisor, guardian;
 	bool rootless;
-	bool untrapped; /* runs without supervision (a pod's sandbox, or switched off) */
+	bool untrapped;		    /* runs without supervision (a pod's sandbox, or switched off) */
 	struct oci_i64 exit_status; /* of init as a shell shows it, when it has ended */
-	char *cgroup_manager; /* "cgroupfs", "systemd", "disabled" */
-	char *cgroup_unit; /* of systemd; NULL */
-	struct oci_pairs cgroups; /* controller or "" for v2 -> path below its mount */
+	char *cgroup_manager;	    /* "cgroupfs", "systemd", "disabled" */
+	char *cgroup_unit;	    /* of systemd; NULL */
+	struct oci_pairs cgroups;   /* controller or "" for v2 -> path below its mount */
 	struct oci_pairs annotations;
 };
 

@@ -19,9 +19,9 @@ bool oci_version_supported(const char *version);
 bool oci_path_stays_below(const char *path);
 
 /*
- * The path of a sysctl below /proc/sys. The first separator decides, as in sysctl(8): "net.ipv4.conf.eth0/100.x" has dots,
- * and '/' stands for a dot within a name; "net/ipv4/conf/eth0.100/x" has slashes. -EINVAL for a name that is empty, has an
- * empty component, or leaves the directory; -ENAMETOOLONG.
+ * The path of a sysctl below /proc/sys. The first separator decides, as in sysctl(8): "net.ipv4.conf.eth0/100.x" has
+ * dots, and '/' stands for a dot within a name; "net/ipv4/conf/eth0.100/x" has slashes. -EINVAL for a name that is
+ * empty, has an empty component, or leaves the directory; -ENAMETOOLONG.
  */
 int oci_sysctl_path(const char *name, char *buf, size_t size);
 

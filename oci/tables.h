@@ -6,12 +6,12 @@
 #include "oci/config.h"
 #include "oci/jread.h"
 
-extern const struct jread_object oci_process_object; /* struct oci_process */
-extern const struct jread_object oci_mount_object; /* struct oci_mount */
-extern const struct jread_object oci_hooks_object; /* struct oci_hooks[OCI_HOOK_STAGES] */
-extern const struct jread_object oci_linux_object; /* struct oci_linux */
+extern const struct jread_object oci_process_object;   /* struct oci_process */
+extern const struct jread_object oci_mount_object;     /* struct oci_mount */
+extern const struct jread_object oci_hooks_object;     /* struct oci_hooks[OCI_HOOK_STAGES] */
+extern const struct jread_object oci_linux_object;     /* struct oci_linux */
 extern const struct jread_object oci_resources_object; /* struct oci_resources */
-extern const struct jread_object oci_seccomp_object; /* struct oci_seccomp */
+extern const struct jread_object oci_seccomp_object;   /* struct oci_seccomp */
 
 /* struct oci_id_mappings; neither side may overlap or run past 2^32 - 1. */
 jread_convert_fn oci_to_id_mappings;
@@ -20,8 +20,8 @@ jread_convert_fn oci_to_id_mappings;
 int oci_check_overlap(struct jread_reader *r, const struct jread_value *value, const struct oci_id_mappings *maps);
 
 /*
- * What stands behind "idmap=": "uids=0-1-10#10-11-10;gids=@0-3-10", triplets of an id in the file system, an id outside and
- * a size; "@" makes the outside ids those of the container. Sets the mappings of *m.
+ * What stands behind "idmap=": "uids=0-1-10#10-11-10;gids=@0-3-10", triplets of an id in the file system, an id outside
+ * and a size; "@" makes the outside ids those of the container. Sets the mappings of *m.
  */
 int oci_parse_idmap(struct jread_reader *r, const struct jread_value *value, const char *text, struct oci_mount *m);
 

@@ -10,8 +10,7 @@
 #include "base/cleanup.h"
 #include "oci/syntax.h"
 
-static int fail(struct oci_problem *p, const char *path, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+static int fail(struct oci_problem *p, const char *path, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 static int fail(struct oci_problem *p, const char *path, const char *format, ...)
 {
@@ -144,14 +143,22 @@ static const struct {
 	const char *path;
 	enum oci_namespace_type type;
 } sysctls[] = {
-	{ "kernel/msgmax", OCI_NS_IPC },	    { "kernel/msgmnb", OCI_NS_IPC },
-	{ "kernel/msgmni", OCI_NS_IPC },	    { "kernel/msg_next_id", OCI_NS_IPC },
-	{ "kernel/sem", OCI_NS_IPC },		    { "kernel/sem_next_id", OCI_NS_IPC },
-	{ "kernel/shmall", OCI_NS_IPC },	    { "kernel/shmmax", OCI_NS_IPC },
-	{ "kernel/shmmni", OCI_NS_IPC },	    { "kernel/shm_next_id", OCI_NS_IPC },
-	{ "kernel/shm_rmid_forced", OCI_NS_IPC },   { "kernel/auto_msgmni", OCI_NS_IPC },
-	{ "fs/mqueue/", OCI_NS_IPC },		    { "net/", OCI_NS_NETWORK },
-	{ "kernel/hostname", OCI_NS_UTS },	    { "kernel/domainname", OCI_NS_UTS },
+	{ "kernel/msgmax", OCI_NS_IPC },
+	{ "kernel/msgmnb", OCI_NS_IPC },
+	{ "kernel/msgmni", OCI_NS_IPC },
+	{ "kernel/msg_next_id", OCI_NS_IPC },
+	{ "kernel/sem", OCI_NS_IPC },
+	{ "kernel/sem_next_id", OCI_NS_IPC },
+	{ "kernel/shmall", OCI_NS_IPC },
+	{ "kernel/shmmax", OCI_NS_IPC },
+	{ "kernel/shmmni", OCI_NS_IPC },
+	{ "kernel/shm_next_id", OCI_NS_IPC },
+	{ "kernel/shm_rmid_forced", OCI_NS_IPC },
+	{ "kernel/auto_msgmni", OCI_NS_IPC },
+	{ "fs/mqueue/", OCI_NS_IPC },
+	{ "net/", OCI_NS_NETWORK },
+	{ "kernel/hostname", OCI_NS_UTS },
+	{ "kernel/domainname", OCI_NS_UTS },
 	{ "user/", OCI_NS_USER },
 };
 
@@ -250,8 +257,8 @@ static int check_resources(const struct oci_config *cfg, struct oci_problem *p)
 typedef int check_fn(const struct oci_config *cfg, struct oci_problem *p);
 
 static check_fn *const checks[] = {
-	check_names, check_mappings, check_user, check_idmapped_mounts, check_time, check_sysctls, check_devices,
-	check_resources,
+	check_names, check_mappings, check_user,    check_idmapped_mounts,
+	check_time,  check_sysctls,  check_devices, check_resources,
 };
 
 int oci_config_validate(const struct oci_config *cfg, struct oci_problem *ret_problem)

@@ -16,7 +16,8 @@ struct oci_problem {
 /* 0, or -EINVAL and *ret_problem. For every document, whatever it is used for. */
 int oci_config_validate(const struct oci_config *cfg, struct oci_problem *ret_problem);
 
-/* The rules for resources alone. `prefix` comes before the paths: "linux.resources.", or "" for a document of their own. */
+/* The rules for resources alone. `prefix` comes before the paths: "linux.resources.", or "" for a document of their
+ * own. */
 int oci_resources_validate(const struct oci_resources *resources, const char *prefix, struct oci_problem *ret_problem);
 
 /* In addition: is there something to start? A config may be created without (runtime-spec, config.md, Process). */

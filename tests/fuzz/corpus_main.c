@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A main() for fuzz targets that have to run without a fuzzer: gives every file of the directories in its arguments (or, as
- * a test, of the corpora that the build names) to the target. Fails when it finds none.
+ * A main() for fuzz targets that have to run without a fuzzer: gives every file of the directories in its arguments
+ * (or, as a test, of the corpora that the build names) to the target. Fails when it finds none.
  */
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Any bytes as config.json, process.json and resources. What comes out is whole, what fails leaves nothing and a message. */
+/* Any bytes as config.json, process.json and resources. What comes out is whole, what fails leaves nothing and a
+ * message. */
 #include <assert.h>
 #include <errno.h>
 #include <stdint.h>

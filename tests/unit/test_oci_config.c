@@ -391,7 +391,8 @@ Test(oci_config, numbers_at_the_ends_of_their_range)
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		snprintf(text, sizeof(text),
-			 "{\"ociVersion\":\"1.0.0\",\"root\":{\"path\":\"r\"},\"linux\":{\"resources\":{\"hugepageLimits\":"
+			 "{\"ociVersion\":\"1.0.0\",\"root\":{\"path\":\"r\"},\"linux\":{\"resources\":{"
+			 "\"hugepageLimits\":"
 			 "[{\"pageSize\":\"2MB\",\"limit\":%s}]}}}",
 			 rows[i].number);
 		r = parse(text, &cfg, NULL);
@@ -440,11 +441,14 @@ Test(oci_config, start_needs_arguments)
 	struct oci_problem problem;
 	struct oci_config cfg;
 
-	cr_assert_eq(parse("{\"ociVersion\":\"1.0.0\",\"root\":{\"path\":\"r\"},\"process\":{\"cwd\":\"/\"}}", &cfg, NULL), 0);
+	cr_assert_eq(
+		parse("{\"ociVersion\":\"1.0.0\",\"root\":{\"path\":\"r\"},\"process\":{\"cwd\":\"/\"}}", &cfg, NULL),
+		0);
 	cr_expect_eq(oci_config_validate_start(&cfg, &problem), -EINVAL);
 	cr_expect_str_eq(problem.path, "process.args");
 	oci_config_free(&cfg);
-	cr_assert_eq(parse("{\"ociVersion\":\"1.0.0\",\"root\":{\"path\":\"r\"},\"process\":{\"cwd\":\"/\",\"args\":[\"a\"]}}",
+	cr_assert_eq(parse("{\"ociVersion\":\"1.0.0\",\"root\":{\"path\":\"r\"},\"process\":{\"cwd\":\"/"
+			   "\",\"args\":[\"a\"]}}",
 			   &cfg, NULL),
 		     0);
 	cr_expect_eq(oci_config_validate_start(&cfg, &problem), 0);

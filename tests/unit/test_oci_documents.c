@@ -22,9 +22,15 @@ static struct oci_pair pairs[] = { { (char *)"z", (char *)"1" }, { (char *)"a", 
 static struct oci_state example_state(void)
 {
 	return (struct oci_state){
-		.oci_version = "1.2.1", .id = "c1", .bundle = "/b", .status = OCI_CREATED, .pid = 4422,
+		.oci_version = "1.2.1",
+		.id = "c1",
+		.bundle = "/b",
+		.status = OCI_CREATED,
+		.pid = 4422,
 		.annotations = { .items = pairs, .count = 2 },
-		.rootfs = "/b/rootfs", .created = "2026-11-01T00:00:00.000000001Z", .owner = "",
+		.rootfs = "/b/rootfs",
+		.created = "2026-11-01T00:00:00.000000001Z",
+		.owner = "",
 	};
 }
 
@@ -34,8 +40,9 @@ Test(oci_state, for_a_hook)
 	_cleanup_free_ char *text = NULL;
 
 	cr_assert_eq(oci_state_format(&state, OCI_STATE_FOR_HOOK, &text), 0);
-	cr_expect_str_eq(text, "{\"ociVersion\":\"1.2.1\",\"id\":\"c1\",\"pid\":4422,\"status\":\"created\",\"bundle\":\"/b\","
-			       "\"annotations\":{\"z\":\"1\",\"a\":\"\xc3\xa4\\n\"}}\n");
+	cr_expect_str_eq(
+		text, "{\"ociVersion\":\"1.2.1\",\"id\":\"c1\",\"pid\":4422,\"status\":\"created\",\"bundle\":\"/b\","
+		      "\"annotations\":{\"z\":\"1\",\"a\":\"\xc3\xa4\\n\"}}\n");
 }
 
 Test(oci_state, stopped_has_no_pid_for_a_hook)
@@ -78,9 +85,10 @@ Test(oci_state, text_that_is_not_utf8_is_refused)
 
 Test(oci_state, other_runtimes_are_read)
 {
-	static const char crun_exec[] = "{\"ociVersion\": \"0.2.0\", \"fds\": [\"x\", \"seccompFd\"], \"pid\": 0, \"metadata\": \"\","
-					"\"state\": {\"ociVersion\": \"1.0\", \"id\": \"c\", \"pid\": 0, \"status\": \"running\","
-					"\"bundle\": \".\", \"unknown\": 1}, \"more\": []}";
+	static const char crun_exec[] =
+		"{\"ociVersion\": \"0.2.0\", \"fds\": [\"x\", \"seccompFd\"], \"pid\": 0, \"metadata\": \"\","
+		"\"state\": {\"ociVersion\": \"1.0\", \"id\": \"c\", \"pid\": 0, \"status\": \"running\","
+		"\"bundle\": \".\", \"unknown\": 1}, \"more\": []}";
 	struct oci_process_state state;
 	struct error err = { 0 };
 
@@ -123,10 +131,19 @@ Test(oci_state, bad_ones)
 static struct oci_runtime_state example_runtime_state(void)
 {
 	return (struct oci_runtime_state){
-		.id = (char *)"c-1", .oci_version = (char *)"1.0.2", .bundle = (char *)"/b", .rootfs = (char *)"/b/r",
-		.created = (char *)"2026-11-01T00:00:00.000000001Z", .owner = (char *)"root", .status = OCI_PAUSED,
-		.init = { 7, UINT64_MAX }, .supervisor = { 8, 1 }, .guardian = { 0, 0 }, .rootless = true,
-		.exit_status = { .set = true, .value = 137 }, .cgroup_manager = (char *)"cgroupfs",
+		.id = (char *)"c-1",
+		.oci_version = (char *)"1.0.2",
+		.bundle = (char *)"/b",
+		.rootfs = (char *)"/b/r",
+		.created = (char *)"2026-11-01T00:00:00.000000001Z",
+		.owner = (char *)"root",
+		.status = OCI_PAUSED,
+		.init = { 7, UINT64_MAX },
+		.supervisor = { 8, 1 },
+		.guardian = { 0, 0 },
+		.rootless = true,
+		.exit_status = { .set = true, .value = 137 },
+		.cgroup_manager = (char *)"cgroupfs",
 		.cgroups = { .items = pairs, .count = 2 },
 	};
 }
@@ -165,7 +182,8 @@ Test(oci_runtime_state, nothing_may_be_missing_or_wrong)
 
 	cr_assert_eq(oci_runtime_state_format(&state, &text), 0);
 	root = json_loads(text, 0, NULL);
-	json_object_foreach(root, key, value) {
+	json_object_foreach(root, key, value)
+	{
 		copy = json_deep_copy(root);
 		json_object_set_new(copy, key, json_real(1.5));
 		changed = json_dumps(copy, 0);
@@ -210,8 +228,9 @@ Test(oci_runtime_state, strict)
 
 Test(oci_process, is_read_alone)
 {
-	static const char text[] = "{\"terminal\": true, \"user\": {\"uid\": 3, \"gid\": 4}, \"args\": [\"ls\", \"-l\"], \"cwd\": \"/\","
-				   "\"env\": [\"A=b\"], \"capabilities\": {\"effective\": [\"CAP_CHOWN\"]}, \"apparmorProfile\": \"x\"}";
+	static const char text[] =
+		"{\"terminal\": true, \"user\": {\"uid\": 3, \"gid\": 4}, \"args\": [\"ls\", \"-l\"], \"cwd\": \"/\","
+		"\"env\": [\"A=b\"], \"capabilities\": {\"effective\": [\"CAP_CHOWN\"]}, \"apparmorProfile\": \"x\"}";
 	struct oci_process_file file;
 	struct error err = { 0 };
 
@@ -231,7 +250,8 @@ Test(oci_process, bad_ones)
 		{ "{\"cwd\": \"/\", \"args\": []}", "p:1:22: args: at least one argument is needed" },
 		{ "{\"cwd\": \"/\", \"args\": [\"\"]}", "p:1:23: args[0]: must not be empty" },
 		{ "{\"args\": [\"ls\"]}", "p:1:1: cwd: required, but missing" },
-		{ "{\"args\": [\"ls\"], \"cwd\": \"/\", \"user\": {\"uid\": 0}}", "p:1:38: user.gid: required, but missing" },
+		{ "{\"args\": [\"ls\"], \"cwd\": \"/\", \"user\": {\"uid\": 0}}",
+		  "p:1:38: user.gid: required, but missing" },
 	};
 	struct oci_process_file file;
 	struct error err;
@@ -247,8 +267,9 @@ Test(oci_process, bad_ones)
 
 Test(oci_resources, are_read_alone_and_partial)
 {
-	static const char text[] = "{\"memory\": {\"limit\": 104857600, \"swap\": 0}, \"cpu\": {\"quota\": -1}, \"pids\": {\"limit\": -1},"
-				   "\"devices\": null}";
+	static const char text[] =
+		"{\"memory\": {\"limit\": 104857600, \"swap\": 0}, \"cpu\": {\"quota\": -1}, \"pids\": {\"limit\": -1},"
+		"\"devices\": null}";
 	struct oci_resources_file file;
 	struct error err = { 0 };
 
@@ -284,7 +305,8 @@ Test(oci_resources, bad_ones)
 
 Test(oci_hermit_options, in_the_order_of_the_document)
 {
-	static const char text[] = "{\"ociVersion\":\"1.0.0\",\"root\":{\"path\":\"r\"},\"annotations\":{\"x\":\"1\",\"org.hermit.seed\":\"7\","
+	static const char text[] = "{\"ociVersion\":\"1.0.0\",\"root\":{\"path\":\"r\"},\"annotations\":{\"x\":\"1\","
+				   "\"org.hermit.seed\":\"7\","
 				   "\"org.hermit\":\"no\",\"org.hermit.a.b\":\"\",\"ORG.HERMIT.seed\":\"8\"}}";
 	struct oci_pairs options;
 	struct oci_config cfg;
@@ -300,7 +322,8 @@ Test(oci_hermit_options, in_the_order_of_the_document)
 
 Test(oci_hermit_options, without_a_name)
 {
-	static const char text[] = "{\"ociVersion\":\"1.0.0\",\"root\":{\"path\":\"r\"},\"annotations\":{\"org.hermit.\":\"7\"}}";
+	static const char text[] =
+		"{\"ociVersion\":\"1.0.0\",\"root\":{\"path\":\"r\"},\"annotations\":{\"org.hermit.\":\"7\"}}";
 	struct oci_pairs options;
 	struct oci_config cfg;
 	struct error err = { 0 };
@@ -323,7 +346,8 @@ static void accept_all(const json_t *list, const char *format)
 	size_t i;
 
 	cr_assert_gt(json_array_size(list), 0);
-	json_array_foreach(list, i, name) {
+	json_array_foreach(list, i, name)
+	{
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 		snprintf(text, sizeof(text), format, json_string_value(name));
@@ -357,14 +381,16 @@ Test(oci_features, what_is_listed_is_accepted)
 	accept_all(json_object_get(s, "actions"),
 		   DOC("\"linux\":{\"seccomp\":{\"defaultAction\":\"%s\",\"listenerPath\":\"/l\"}}"));
 	accept_all(json_object_get(s, "operators"),
-		   DOC("\"linux\":{\"seccomp\":{\"defaultAction\":\"SCMP_ACT_ALLOW\",\"syscalls\":[{\"names\":[\"a\"],\"action\":"
+		   DOC("\"linux\":{\"seccomp\":{\"defaultAction\":\"SCMP_ACT_ALLOW\",\"syscalls\":[{\"names\":[\"a\"],"
+		       "\"action\":"
 		       "\"SCMP_ACT_KILL\",\"args\":[{\"index\":0,\"value\":0,\"op\":\"%s\"}]}]}}"));
 	accept_all(json_object_get(s, "archs"),
 		   DOC("\"linux\":{\"seccomp\":{\"defaultAction\":\"SCMP_ACT_ALLOW\",\"architectures\":[\"%s\"]}}"));
 	accept_all(json_object_get(s, "supportedFlags"),
 		   DOC("\"linux\":{\"seccomp\":{\"defaultAction\":\"SCMP_ACT_ALLOW\",\"flags\":[\"%s\"]}}"));
 #undef DOC
-	cr_expect_str_eq(json_string_value(json_object_get(json_object_get(root, "annotations"), "org.hermit.version")), "9.9");
+	cr_expect_str_eq(json_string_value(json_object_get(json_object_get(root, "annotations"), "org.hermit.version")),
+			 "9.9");
 	json_decref(root);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Memory runs out at every place where oci/ asks for some. The program is linked with --wrap for calloc and for the
- * functions of the arena, which are all that this folder allocates with; the n-th call fails, for n = 0, 1, 2 ... until a
- * run needs fewer.
+ * functions of the arena, which are all that this folder allocates with; the n-th call fails, for n = 0, 1, 2 ... until
+ * a run needs fewer.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -22,14 +22,14 @@
 static int calls_left = INT_MAX;
 
 /* For one function: what the program calls, in terms of what there is. */
-#define WRAP(type, name, parameters, arguments)          \
-	type __real_##name parameters;                   \
-	type __wrap_##name parameters;                   \
-	type __wrap_##name parameters                    \
-	{                                                \
-		if (calls_left-- == 0)                   \
-			return NULL;                     \
-		return __real_##name arguments;          \
+#define WRAP(type, name, parameters, arguments)                                                                        \
+	type __real_##name parameters;                                                                                 \
+	type __wrap_##name parameters;                                                                                 \
+	type __wrap_##name parameters                                                                                  \
+	{                                                                                                              \
+		if (calls_left-- == 0)                                                                                 \
+			return NULL;                                                                                   \
+		return __real_##name arguments;                                                                        \
 	}
 
 WRAP(void *, calloc, (size_t count, size_t size), (count, size))
@@ -101,9 +101,11 @@ Test(oci_memory, config)
 Test(oci_memory, runtime_state)
 {
 	static const char text[] =
-		"{\"version\":1,\"id\":\"c\",\"ociVersion\":\"1\",\"status\":\"paused\",\"bundle\":\"/b\",\"rootfs\":\"/r\",\"created\":\"x\","
+		"{\"version\":1,\"id\":\"c\",\"ociVersion\":\"1\",\"status\":\"paused\",\"bundle\":\"/"
+		"b\",\"rootfs\":\"/r\",\"created\":\"x\","
 		"\"owner\":\"root\",\"init\":{\"pid\":7,\"start\":\"1\"},\"supervisor\":{\"pid\":8,\"start\":\"1\"},"
-		"\"guardian\":{\"pid\":0,\"start\":\"0\"},\"rootless\":true,\"untrapped\":false,\"cgroupManager\":\"cgroupfs\","
+		"\"guardian\":{\"pid\":0,\"start\":\"0\"},\"rootless\":true,\"untrapped\":false,\"cgroupManager\":"
+		"\"cgroupfs\","
 		"\"cgroups\":{\"memory\":\"/x\"},\"annotations\":{}}";
 
 	cr_expect_geq(fail_each(parse_runtime_state, text, strlen(text)), 12);

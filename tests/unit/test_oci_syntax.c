@@ -29,11 +29,16 @@ static void check(bool (*valid)(const char *), const struct row *rows, size_t n)
 Test(oci_syntax, versions)
 {
 	static const struct row rows[] = {
-		{ "1.0.0", true },	 { "1.0.2-dev", true },	   { "1.3.0", true },	 { "1.2.0-rc.1+build.5", true },
-		{ "1.0.0+dev", true },	 { "1.999999999.0", true }, { "", false },	 { "1", false },
-		{ "1.0", false },	 { "1.0.", false },	   { "1.0.0.0", false }, { "2.0.0", false },
-		{ "10.0.0", false },	 { "1.00.0", false },	   { "1.0.0-", false },	 { "1.0.0+", false },
-		{ "1.0.0-a..b", false }, { " 1.0.0", false },	   { "1.0.0 ", false },	 { "1.0.0-a_b", false },
+		{ "1.0.0", true },	 { "1.0.2-dev", true },
+		{ "1.3.0", true },	 { "1.2.0-rc.1+build.5", true },
+		{ "1.0.0+dev", true },	 { "1.999999999.0", true },
+		{ "", false },		 { "1", false },
+		{ "1.0", false },	 { "1.0.", false },
+		{ "1.0.0.0", false },	 { "2.0.0", false },
+		{ "10.0.0", false },	 { "1.00.0", false },
+		{ "1.0.0-", false },	 { "1.0.0+", false },
+		{ "1.0.0-a..b", false }, { " 1.0.0", false },
+		{ "1.0.0 ", false },	 { "1.0.0-a_b", false },
 		{ "0.2.0", false },
 	};
 
@@ -43,9 +48,9 @@ Test(oci_syntax, versions)
 Test(oci_syntax, cpu_lists)
 {
 	static const struct row rows[] = {
-		{ "0", true },	  { "0-3", true },  { "0-3,7", true }, { " 0 - 3 , 7 ", true }, { "5-5", true },
-		{ "", false },	  { ",", false },   { "1,", false },   { "3-0", false },	 { "-1", false },
-		{ "1-", false },  { "a", false },   { "1;2", false },  { "1234567890", false },
+		{ "0", true },	 { "0-3", true }, { "0-3,7", true }, { " 0 - 3 , 7 ", true }, { "5-5", true },
+		{ "", false },	 { ",", false },  { "1,", false },   { "3-0", false },	      { "-1", false },
+		{ "1-", false }, { "a", false },  { "1;2", false },  { "1234567890", false },
 	};
 
 	check(oci_cpu_list_valid, rows, ARRAY_SIZE(rows));
@@ -54,8 +59,8 @@ Test(oci_syntax, cpu_lists)
 Test(oci_syntax, page_sizes)
 {
 	static const struct row rows[] = {
-		{ "2MB", true },  { "1GB", true },  { "64KB", true }, { "", false },	{ "2M", false },
-		{ "MB", false },  { "0MB", false }, { "2MiB", false }, { "2MBs", false }, { "2", false },
+		{ "2MB", true }, { "1GB", true },  { "64KB", true },  { "", false },	 { "2M", false },
+		{ "MB", false }, { "0MB", false }, { "2MiB", false }, { "2MBs", false }, { "2", false },
 	};
 
 	check(oci_page_size_valid, rows, ARRAY_SIZE(rows));
@@ -64,7 +69,7 @@ Test(oci_syntax, page_sizes)
 Test(oci_syntax, ids)
 {
 	static const struct row rows[] = {
-		{ "a", true },	 { "A-b_c.d+9", true }, { "...", true }, { "", false }, { ".", false },
+		{ "a", true },	 { "A-b_c.d+9", true }, { "...", true },  { "", false },	 { ".", false },
 		{ "..", false }, { "a/b", false },	{ "a b", false }, { "\xc3\xa4", false },
 	};
 
