@@ -97,18 +97,18 @@ int nl_dump_finish(struct nl_dump *dump, struct nl_env *env)
 
 size_t nl_dump_cut(struct nl_dump *dump, size_t limit)
 {
-	size_t left = dump->seen.len - dump->at;
+	size_t left = dump->seen.len - dump->at, cut = 0;
 
-	while (dump->cut < left) {
-		size_t next = MNL_ALIGN(message_at(&dump->seen, dump->at + dump->cut)->nlmsg_len);
+	if (dump->cut > 0)
+		return dump->cut;
+	while (cut < left) {
+		size_t next = MNL_ALIGN(message_at(&dump->seen, dump->at + cut)->nlmsg_len);
 
-		if (dump->cut > 0 && dump->cut + next > limit)
+		if (cut > 0 && cut + next > limit)
 			break;
-		dump->cut += next;
-		if (dump->cut >= limit)
-			break;
+		cut += next;
 	}
-	return dump->cut;
+	return dump->cut = cut;
 }
 
 void nl_dump_advance(struct nl_dump *dump)
