@@ -21,7 +21,7 @@ void nl_buf_reset(struct nl_buf *buf)
 	buf->status = 0;
 }
 
-static int buf_reserve(struct nl_buf *buf, size_t more)
+int nl_buf_reserve(struct nl_buf *buf, size_t len)
 {
 	size_t capacity = buf->capacity ? buf->capacity : FIRST_CAPACITY;
 	size_t wanted;
@@ -29,7 +29,7 @@ static int buf_reserve(struct nl_buf *buf, size_t more)
 
 	if (buf->status < 0)
 		return buf->status;
-	if (__builtin_add_overflow(buf->len, more, &wanted) || wanted > SIZE_MAX / 2)
+	if (__builtin_add_overflow(buf->len, len, &wanted) || wanted > SIZE_MAX / 2)
 		return buf->status = -ENOMEM;
 	if (wanted <= buf->capacity)
 		return 0;
@@ -42,26 +42,6 @@ static int buf_reserve(struct nl_buf *buf, size_t more)
 	buf->data = data;
 	buf->capacity = capacity;
 	return 0;
-}
-
-int nl_buf_put(struct nl_buf *buf, const void *bytes, size_t len)
-{
-	if (buf_reserve(buf, len) < 0)
-		return buf->status;
-	if (len == 0)
-		return 0;
-
-	if (bytes)
-		memcpy(buf->data + buf->len, bytes, len);
-	else
-		memset(buf->data + buf->len, 0, len);
-	buf->len += len;
-	return 0;
-}
-
-int nl_buf_align(struct nl_buf *buf)
-{
-	return nl_buf_put(buf, NULL, -buf->len & 3);
 }
 
 void nl_buf_truncate(struct nl_buf *buf, size_t len)

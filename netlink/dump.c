@@ -71,6 +71,7 @@ static int sort_into(int protocol, const struct nl_buf *messages, struct nl_buf 
 	if (!keys)
 		return -ENOMEM;
 	qsort(keys, n, sizeof(*keys), nl_key_compare);
+	(void)nl_buf_reserve(sorted, messages->len);
 	for (size_t i = 0; i < n; i++) {
 		if (keys[i].distinct && i > 0 && same_message(&keys[i - 1], &keys[i]))
 			continue;
@@ -85,6 +86,8 @@ int nl_dump_finish(struct nl_dump *dump, struct nl_env *env)
 	_cleanup_(nl_buf_deinit) struct nl_buf rewritten = { 0 };
 	int r;
 
+	if (nl_buf_reserve(&rewritten, dump->real.len) < 0)
+		return rewritten.status;
 	r = nl_canonicalise(env, dump->protocol, dump->real.data, dump->real.len, &rewritten);
 	if (r < 0)
 		return r;

@@ -190,6 +190,14 @@ static void print_attribute(struct nl_printer *printer, const struct nlattr *att
 		print_line(printer, rule ? rule->format : NL_HEX, payload, len);
 }
 
+static const struct nl_ruleset *nested_set(const struct nl_printer *printer, const struct nl_rule *rule, const void *siblings,
+					   size_t len)
+{
+	if (rule->request)
+		return rule->request(siblings, len);
+	return rule->bridge && printer->family == AF_BRIDGE ? rule->bridge : rule->nested;
+}
+
 static void print_attributes(struct nl_printer *printer, const void *attributes, size_t len, const struct nl_ruleset *set)
 {
 	const struct nlattr *attr;
@@ -203,9 +211,7 @@ static void print_attributes(struct nl_printer *printer, const void *attributes,
 	printer->depth++;
 	while ((attr = nl_attr_at(attributes, len, &at, &broken))) {
 		const struct nl_rule *rule = nl_rule_find(set, mnl_attr_get_type(attr));
-		const struct nl_ruleset *nested = rule && rule->request ? rule->request(attributes, len) :
-						  rule		       ? rule->nested :
-									 NULL;
+		const struct nl_ruleset *nested = rule ? nested_set(printer, rule, attributes, len) : NULL;
 		size_t before = rule && rule->name ? path_add(printer, ".%s", rule->name) :
 						     path_add(printer, ".%u", mnl_attr_get_type(attr));
 
@@ -284,6 +290,7 @@ static void print_message(struct nl_printer *printer, const struct nlmsghdr *nlh
 	const uint8_t *payload = mnl_nlmsg_get_payload(nlh);
 	const struct nl_object *object = nl_object_find(printer->protocol, nlh->nlmsg_type, len ? payload[0] : 0);
 
+	printer->family = len ? payload[0] : 0;
 	path_begin(printer, nlh, object);
 	fprintf(printer->out, "%s len %u flags 0x%x seq %u pid %d\n", printer->path, nlh->nlmsg_len, nlh->nlmsg_flags,
 		nlh->nlmsg_seq, (int)nlh->nlmsg_pid);

@@ -24,6 +24,7 @@ struct nl_printer {
 	char path[NL_PRINT_PATH];
 	size_t path_len;
 	unsigned depth;
+	uint8_t family; /* of the message */
 };
 
 void nl_printer_init(struct nl_printer *printer, FILE *out, int protocol);

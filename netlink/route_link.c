@@ -145,6 +145,14 @@ static const struct nl_rule brport_rules[] = {
 };
 static const struct nl_ruleset brport_set = NL_RULESET(brport_rules);
 
+/* What a bridge says of itself where other links have their address families. */
+static const struct nl_rule bridge_rules[] = {
+	[0] = NL_ROW_KEEP("flags", NL_BITS), /* IFLA_BRIDGE_FLAGS */
+	[1] = NL_ROW_KEEP("mode", NL_NUMBER),
+	[2] = NL_ROW_KEEP("vlan_info", NL_HEX),
+};
+static const struct nl_ruleset bridge_set = NL_RULESET(bridge_rules);
+
 static const struct nl_rule af_spec_rules[] = {
 	[AF_INET] = NL_ROW_NESTED("inet", &inet_set),
 	[AF_INET6] = NL_ROW_NESTED("inet6", &inet6_set),
@@ -270,7 +278,8 @@ static const struct nl_rule link_rules[] = {
 	[IFLA_PRIORITY] = NL_ROW_DROP("priority"),
 	[IFLA_MASTER] = NL_ROW_INDEX("master"),
 	[IFLA_WIRELESS] = NL_ROW_DROP("wireless"),
-	[IFLA_PROTINFO] = { .name = "protinfo", .action = NL_CUSTOM, .nested = &inet6_set, .emit = emit_protinfo },
+	[IFLA_PROTINFO] = { .name = "protinfo", .action = NL_CUSTOM, .nested = &inet6_set, .bridge = &brport_set,
+			    .emit = emit_protinfo },
 	[IFLA_TXQLEN] = NL_ROW_KEEP_SIZED("txqlen", NL_NUMBER, 4),
 	[IFLA_MAP] = NL_ROW_ZERO_SIZED("map", 32),
 	[IFLA_WEIGHT] = NL_ROW_DROP("weight"),
@@ -284,7 +293,8 @@ static const struct nl_rule link_rules[] = {
 	[IFLA_STATS64] = NL_ROW_ZERO_SIZED("stats64", STATS64_SIZE),
 	[IFLA_VF_PORTS] = NL_ROW_DROP("vf_ports"),
 	[IFLA_PORT_SELF] = NL_ROW_DROP("port_self"),
-	[IFLA_AF_SPEC] = { .name = "af_spec", .action = NL_CUSTOM, .nested = &af_spec_set, .emit = emit_af_spec },
+	[IFLA_AF_SPEC] = { .name = "af_spec", .action = NL_CUSTOM, .nested = &af_spec_set, .bridge = &bridge_set,
+			   .emit = emit_af_spec },
 	[IFLA_GROUP] = NL_ROW_KEEP_SIZED("group", NL_NUMBER, 4),
 	[IFLA_NET_NS_FD] = NL_ROW_DROP("net_ns_fd"),
 	[IFLA_EXT_MASK] = NL_ROW_DROP("ext_mask"),

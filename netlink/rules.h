@@ -65,6 +65,7 @@ struct nl_rule {
 	uint64_t value;
 	const void *bytes;
 	const struct nl_ruleset *nested;  /* NESTED, LIST, NEXTHOPS; of a CUSTOM one for the decoder */
+	const struct nl_ruleset *bridge;  /* instead of `nested` in messages of family AF_BRIDGE, for the decoder */
 	/* What a request nests here, where the answer's row does not say it; chosen by the attributes beside it. */
 	const struct nl_ruleset *(*request)(const void *siblings, size_t len);
 	nl_emit_fn emit; /* goes before the action, which then says what to do with the value in requests */
