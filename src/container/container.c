@@ -7,6 +7,7 @@
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "container/internal.h"
 
 enum { REAPED_PIPE_SIZE = 1 << 20 };
@@ -151,12 +153,23 @@ static pid_t clone_in_pid_namespace(const struct container_spec *spec, const str
 	return pid;
 }
 
-static int give_maps(const struct container_spec *spec, const struct container *c, struct error *err)
+/* Process 1 waits for this when it has cgroups to be in or maps to get. */
+static int admit(const struct container_spec *spec, const struct container *c, const struct child_ends *ends, struct error *err)
 {
 	const struct channel_message go = { .kind = CHANNEL_GO };
-	int r;
+	char number[16];
+	int r = 0;
 
-	r = userns_write_maps(c->init_pid, &spec->maps, err);
+	if (!ends->admitted_by_creator)
+		return 0;
+	(void)snprintf(number, sizeof(number), "%d", c->init_pid);
+	for (char **p = spec->cgroup_procs; r == 0 && p && *p; p++) {
+		r = fd_write_file(AT_FDCWD, *p, number);
+		if (r < 0)
+			(void)error_errno(err, -r, "cannot join the cgroup of %s", *p);
+	}
+	if (r == 0 && (ends->namespaces & CLONE_NEWUSER))
+		r = userns_write_maps(c->init_pid, &spec->maps, err);
 	return r < 0 ? r : channel_send(c->channel, &go);
 }
 
@@ -168,7 +181,7 @@ static int create_init(const struct container_spec *spec, struct container *c, c
 	c->init_pid = clone_in_pid_namespace(spec, ends, c->channel, c->reaped_fd, err);
 	code = errno;
 	if (c->init_pid > 0)
-		return ends->namespaces & CLONE_NEWUSER ? give_maps(spec, c, err) : 0;
+		return join_path(spec, CLONE_NEWUSER) ? 0 : admit(spec, c, ends, err);
 	c->init_pid = 0;
 	if (err && err->code)
 		return -err->code;
@@ -196,8 +209,8 @@ static void reap_launcher(struct container *c)
 		;
 }
 
-static int take_message(struct container *c, const struct channel_message *message, pid_t sender, int attached,
-			struct error *err)
+static int take_message(const struct container_spec *spec, const struct child_ends *ends, struct container *c,
+			const struct channel_message *message, pid_t sender, int attached, struct error *err)
 {
 	switch (message->kind) {
 	case CHANNEL_ERROR:
@@ -212,14 +225,15 @@ static int take_message(struct container *c, const struct channel_message *messa
 	case CHANNEL_CHILD:
 		reap_launcher(c);
 		c->init_pid = message->code;
-		return 0;
+		return admit(spec, c, ends, err);
 	case CHANNEL_GO:
 		break;
 	}
 	return error_set(err, EPROTO, "unexpected message %d from the container", (int)message->kind);
 }
 
-static int wait_until_ready(struct container *c, struct error *err)
+static int wait_until_ready(const struct container_spec *spec, const struct child_ends *ends, struct container *c,
+			    struct error *err)
 {
 	struct channel_message message;
 	int r, attached;
@@ -231,7 +245,7 @@ static int wait_until_ready(struct container *c, struct error *err)
 			return error_errno(err, -r, "waiting for the container");
 		if (r == 0)
 			return report_death(c, err);
-		r = take_message(c, &message, sender, attached, err);
+		r = take_message(spec, ends, c, &message, sender, attached, err);
 	} while (r == 0);
 	if (r < 0)
 		return r;
@@ -286,6 +300,7 @@ static int create(const struct container_spec *spec, struct container *c, struct
 	struct child_ends ends = { .channel = -1, .reaped_fd = -1, .namespaces = own_namespaces(spec) };
 	int r;
 
+	ends.admitted_by_creator = (ends.namespaces & CLONE_NEWUSER) || (spec->cgroup_procs && spec->cgroup_procs[0]);
 	r = check_spec(spec, err);
 	if (r == 0)
 		r = open_ends(spec, c, &ends, err);
@@ -294,7 +309,7 @@ static int create(const struct container_spec *spec, struct container *c, struct
 	if (r == 0)
 		r = create_init(spec, c, &ends, err);
 	close_ends(spec, &ends);
-	return r < 0 ? r : wait_until_ready(c, err);
+	return r < 0 ? r : wait_until_ready(spec, &ends, c, err);
 }
 
 int container_create(const struct container_spec *spec, struct container *ret, struct error *err)

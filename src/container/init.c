@@ -54,18 +54,6 @@ static void reset_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static int join_cgroups(const struct container_spec *spec, struct error *err)
-{
-	int r;
-
-	for (char **p = spec->cgroup_procs; p && *p; p++) {
-		r = fd_write_file(AT_FDCWD, *p, "0");
-		if (r < 0)
-			return error_errno(err, -r, "cannot join the cgroup of %s", *p);
-	}
-	return 0;
-}
-
 /* Now, not at the clone: a cgroup namespace shows as its root whatever cgroup the process is in when it is made. */
 static int enter_cgroup_namespace(unsigned long namespaces, struct error *err)
 {
@@ -85,16 +73,20 @@ static int set_names(const struct container_spec *spec, struct error *err)
 	return 0;
 }
 
-/* The creator writes the maps meanwhile; until then we are nobody. */
-static int enter_own_userns(const struct child_ends *ends, struct error *err)
+/*
+ * The creator puts us into our cgroups and writes the maps of our user namespace, neither of which we might be allowed to do
+ * ourselves; until then we are nobody.
+ */
+static int wait_for_admission(const struct child_ends *ends, struct error *err)
 {
 	struct channel_message message;
 
-	if (!(ends->namespaces & CLONE_NEWUSER))
+	if (!ends->admitted_by_creator)
 		return 0;
 	if (channel_receive(ends->channel, 0, &message, NULL, NULL) != 1 || message.kind != CHANNEL_GO)
 		return error_set(err, ECANCELED, "the creator of the container went away");
-	userns_become_root();
+	if (ends->namespaces & CLONE_NEWUSER)
+		userns_become_root();
 	return 0;
 }
 
@@ -143,11 +135,9 @@ static int set_up(const struct container_spec *spec, const struct child_ends *en
 {
 	int r;
 
-	r = enter_own_userns(ends, err);
+	r = wait_for_admission(ends, err);
 	if (r == 0 && !spec->outlive)
 		r = die_with_creator(ends->channel, err);
-	if (r == 0)
-		r = join_cgroups(spec, err);
 	if (r == 0)
 		r = enter_cgroup_namespace(ends->namespaces, err);
 	if (r == 0)

@@ -74,6 +74,7 @@ struct child_ends {
 	int channel;
 	int reaped_fd; /* write end, or -1 */
 	unsigned long namespaces; /* CLONE_NEW* that are the container's own */
+	bool admitted_by_creator; /* a CHANNEL_GO comes before anything is done */
 	int *idmapped;            /* for each mount of the description a detached mount made by the creator, or -1; or NULL */
 };
 

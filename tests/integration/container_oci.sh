@@ -56,13 +56,13 @@ bundle() {
 		  "mounts": [ $standard, $host_mounts $2 ],
 		  "linux": { "namespaces": [ ${ns:-$namespaces} ] $3 } }
 	END
-	$become "$work/probe" --bundle="$work/bundle" 2>&1
+	$become "$work/probe" --bundle="$work/bundle" $options 2>&1
 }
 some='["CAP_CHOWN","CAP_KILL","CAP_SYS_ADMIN","CAP_DAC_OVERRIDE"]'
 some_caps="{\"bounding\":$some,\"effective\":$some,\"permitted\":$some}"
 root_user='{"uid":0,"gid":0}'
 ambient='{"bounding":["CAP_KILL"],"effective":["CAP_KILL"],"permitted":["CAP_KILL"],"inheritable":["CAP_KILL"],"ambient":["CAP_KILL"]}'
-args='' cwd='' caps='' user='' ns=''
+options='' args='' cwd='' caps='' user='' ns=''
 
 process_fields() {
 	make_root
@@ -144,7 +144,17 @@ linux_fields() {
 	check 'personality of 32 bits' 'i686' "$(bundle '' '' ',"personality":{"domain":"LINUX32"}' '' 'uname -m')"
 	check 'time offsets' 'later' "$(ns="$namespaces,{\"type\":\"time\"}"; bundle '' '' ',"timeOffsets":{"monotonic":{"secs":1000000},"boottime":{"secs":1000000}}' '' \
 		'[ $(cut -d. -f1 /proc/uptime) -gt 1000000 ] && echo later')"
+	check 'cgroups that cannot be had are done without' 'works' "$(options="--cgroup=hermit-oci-$$"
+		bundle '' '' '' '' 'echo works')"
 	[ -z "$become" ] || return
+	if mkdir "/sys/fs/cgroup/pids/hermit-oci-$$" 2>/dev/null && rmdir "/sys/fs/cgroup/pids/hermit-oci-$$"; then
+		check 'cgroup with a limit, seen from inside' '33 /' "$(options="--cgroup=hermit-oci-$$"
+			bundle '' ',{"destination":"/sys","type":"sysfs","source":"sysfs"},
+			{"destination":"/sys/fs/cgroup","type":"cgroup","source":"cgroup","options":["ro"]}' \
+			',"resources":{"pids":{"limit":33}}' '' 'cat /sys/fs/cgroup/pids/pids.max; grep pids: /proc/self/cgroup' |
+			sed 's/^[0-9]*:pids://' | xargs)"
+		check 'no cgroup left' '' "$(ls -d /sys/fs/cgroup/*/hermit-oci-$$ 2>/dev/null)"
+	fi
 	check 'device' 'character special file 1:5 640' "$(bundle '' '' \
 		',"devices":[{"path":"/dev/extra","type":"c","major":1,"minor":5,"fileMode":416,"uid":0,"gid":0}]' '' \
 		"stat -c '%F %t:%T %a' /dev/extra")"

@@ -6,6 +6,7 @@
  *     --cow-cwd --private-tmp --direct --pid1 --terminal --network-host   the fields of struct container_spec
  *     --writable=PATH (repeatable) --overlay=DIR --root=DIR --cow-root --cwd=DIR --uid=N
  *     --bundle=DIR  everything from DIR/config.json; PROGRAM is not given
+ *     --cgroup=ID   with --bundle: in cgroups of linux.cgroupsPath and with linux.resources
  *     --hold      do not release the guest: print "held GUEST-PID INIT-PID" and sleep
  *     --setup-only  create and destroy, print the microseconds that took
  * Exit status: the guest's, as a shell shows it; 125 to 127 with a message when it could not be started.
@@ -21,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "container/cgroup.h"
 #include "container/container.h"
 #include "container/from_oci.h"
 #include "oci/config.h"
@@ -29,7 +31,8 @@ enum { MAX_WRITABLE = 8 };
 
 struct options {
 	struct container_spec spec;
-	const char *bundle;
+	const char *bundle, *cgroup_id;
+	struct cgroup *cgroup;
 	struct oci_config config;
 	struct container_bundle description;
 	char *writable[MAX_WRITABLE];
@@ -70,6 +73,8 @@ static bool set_value(struct options *o, char *argument)
 
 	if ((value = value_of(argument, "--writable")) && o->spec.n_writable < MAX_WRITABLE)
 		o->writable[o->spec.n_writable++] = argument + (value - argument);
+	else if ((value = value_of(argument, "--cgroup")))
+		o->cgroup_id = value;
 	else if ((value = value_of(argument, "--bundle")))
 		o->bundle = value;
 	else if ((value = value_of(argument, "--overlay")))
@@ -119,6 +124,19 @@ static int load_bundle(struct options *o, struct error *err)
 	if (r == 0)
 		o->spec = o->description.spec;
 	return r;
+}
+
+static int make_cgroup(struct options *o, struct error *err)
+{
+	int r;
+
+	if (!o->cgroup_id)
+		return 0;
+	r = cgroup_create(o->config.linux_.cgroups_path, o->cgroup_id, &o->cgroup, err);
+	if (r < 0)
+		return r;
+	o->spec.cgroup_procs = cgroup_procs_files(o->cgroup);
+	return cgroup_apply(o->cgroup, &o->config.linux_.resources, err);
 }
 
 /* As `container_probe: MESSAGE` on stderr; returns status. */
@@ -183,7 +201,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	o.spec.envp = environ;
-	if (container_enter_userns(&err) < 0 || (o.bundle && load_bundle(&o, &err) < 0))
+	if (container_enter_userns(&err) < 0 || (o.bundle && load_bundle(&o, &err) < 0) || make_cgroup(&o, &err) < 0)
 		return complain(&err, 125);
 	if (container_create(&o.spec, &c, &err) < 0)
 		return complain(&err, c.failure_status);
@@ -205,6 +223,9 @@ int main(int argc, char **argv)
 	if (container_exec_error(&c, &err) > 0)
 		(void)complain(&err, 0);
 	container_destroy(&c);
+	if (o.cgroup && cgroup_remove(o.cgroup, &err) < 0)
+		status = complain(&err, 125);
+	cgroup_free(o.cgroup);
 	container_bundle_free(&o.description);
 	oci_config_free(&o.config);
 	return status;
