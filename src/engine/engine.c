@@ -20,7 +20,7 @@ void engine_options_default(struct engine_options *options)
 	*options = (struct engine_options){
 		.epoch_ns = 1767225600 * NS_PER_S, /* 2026-01-01T00:00:00Z */
 		.uptime_ns = 120 * NS_PER_S,
-		.quantum_ns = 5000000,
+		.quantum_ns = 1000000,
 		.cpus = 1,
 		.memory_bytes = 1000000000,
 		.hostname = "hermit",
@@ -43,6 +43,7 @@ struct engine *engine_new(const struct engine_options *options, struct guest *g,
 	sched_init(&e->sched);
 	inodes_init(&e->inodes, options->epoch_ns, options->keep_mtime);
 	rng_init(&e->task_rng, options->seed, "guest", 0);
+	rng_init(&e->sched_rng, options->seed, "schedule", 0);
 	rng_init(&e->kernel_rng, options->seed, "kernel", 0);
 	t = task_first(e, vtid, vpid);
 	if (!t)
@@ -201,8 +202,6 @@ static int on_call(struct engine *e, struct task *t, const struct event *event)
 	r = itimers_cpu(e, t->process);
 	if (r < 0)
 		return r;
-	if (c->row->flags & CALL_TOUCHES_IO)
-		e->io_dirty = true;
 	t->state = TASK_READY;
 	t->in_call = true;
 	if (e->clock.now_ns >= t->slice_end_ns)

@@ -33,7 +33,7 @@ struct engine_options {
 	uint64_t seed;           /* root of all random streams */
 	uint64_t epoch_ns;       /* CLOCK_REALTIME at the start, ns since 1970 */
 	uint64_t uptime_ns;      /* CLOCK_MONOTONIC at the start */
-	uint64_t quantum_ns;     /* virtual time after which an equal gets its turn */
+	uint64_t quantum_ns;     /* mean virtual time after which an equal gets its turn */
 	bool strict;             /* uncontrolled happenings end the run */
 	bool allow_uncontrolled; /* unmodelled calls are let through and reported */
 	bool keep_mtime;         /* files not touched by the run show their real times */

@@ -47,6 +47,7 @@ struct engine {
 	bool init_is_guest;   /* the first process is pid 1 and adopts orphans */
 
 	struct rng task_rng;   /* root of the tasks' streams */
+	struct rng sched_rng;  /* choices of the scheduler */
 	struct rng kernel_rng; /* what the kernel would draw: AT_RANDOM, uuids */
 
 	uint64_t turn;

@@ -67,10 +67,10 @@ static int not_ready(struct engine *e, struct task *t, const struct patience *p,
 	return verdict_block(v);
 }
 
-static int yield_and_continue(struct task *t, struct verdict *v)
+/* A look without waiting: everybody else who can run goes first. */
+static int yield_and_continue(struct engine *e, struct task *t, struct verdict *v)
 {
-	t->slice_end_ns = 0;
-	return verdict_continue(v);
+	return wait_give_way(e, t) ? verdict_block(v) : verdict_continue(v);
 }
 
 /* Common start of the calls with a signal mask: 1 the kernel is to run it, 0 go on, or -errno. */
@@ -105,7 +105,7 @@ static int poll_common(struct engine *e, struct task *t, const struct patience *
 	int r = 0;
 
 	if (n > POLL_LIMIT || (!p->forever && !p->ns))
-		return yield_and_continue(t, v);
+		return yield_and_continue(e, t, v);
 	fds = calloc(n ? n : 1, sizeof(*fds));
 	if (!fds)
 		return -ENOMEM;
@@ -187,7 +187,7 @@ static int select_common(struct engine *e, struct task *t, const struct patience
 	fd_set sets[3];
 
 	if (n < 0 || (!p->forever && !p->ns))
-		return yield_and_continue(t, v);
+		return yield_and_continue(e, t, v);
 	memset(sets, 0, sizeof(sets));
 	for (int i = 0; i < 3 && r == 0; i++) {
 		if (!t->call.args[1 + i] || t->wait.n_polls > 0 || !t->call.first)
@@ -254,7 +254,7 @@ static int epoll_common(struct engine *e, struct task *t, const struct patience 
 	int r;
 
 	if (!p->forever && !p->ns)
-		return yield_and_continue(t, v);
+		return yield_and_continue(e, t, v);
 	r = wait_fd(e, t, (int)t->call.args[0], POLLIN);
 	if (r == -EBADF || r > 0)
 		return verdict_continue(v);

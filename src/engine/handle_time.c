@@ -211,12 +211,7 @@ int handle_time_clock_nanosleep(struct engine *e, struct task *t, struct verdict
 	return sleep_until(e, t, deadline, absolute ? 0 : t->call.args[3], v);
 }
 
-/* Gives up the turn: considered again behind everybody who can run. */
 int handle_sched_yield(struct engine *e, struct task *t, struct verdict *v)
 {
-	if (!t->call.first)
-		return verdict_return(v, 0);
-	wait_until(e, t, e->clock.now_ns);
-	wait_for(t, WAIT_TIME);
-	return verdict_block(v);
+	return wait_give_way(e, t) ? verdict_block(v) : verdict_return(v, 0);
 }

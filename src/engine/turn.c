@@ -246,6 +246,17 @@ static void resume_watched(struct engine *e, struct step *step)
 	observe_verdict(e, step);
 }
 
+/*
+ * Between half and one and a half quantums, drawn: slices of one length could end at the same point of a periodic program each time,
+ * for ever at one where the others cannot use their turn (a lock held, say).
+ */
+static uint64_t slice_length(struct engine *e)
+{
+	uint64_t quantum = e->options.quantum_ns;
+
+	return quantum / 2 + rng_below(&e->sched_rng, quantum + 1);
+}
+
 static void resume(struct engine *e, struct task *t, struct step *step)
 {
 	struct verdict *v = &step->verdict;
@@ -255,7 +266,7 @@ static void resume(struct engine *e, struct task *t, struct step *step)
 	step->no_event = v->kind == VERDICT_LISTEN || t == e->leader_exit;
 	if (e->last != t) {
 		e->stats.switches++;
-		t->slice_end_ns = time_add(e->clock.now_ns, e->options.quantum_ns);
+		t->slice_end_ns = time_add(e->clock.now_ns, slice_length(e));
 	}
 	e->last = t;
 	if (v->kind != VERDICT_HOOK)
@@ -265,6 +276,9 @@ static void resume(struct engine *e, struct task *t, struct step *step)
 		t->state = TASK_STOPPED;
 		return;
 	}
+	/* Not when the call is made: until it runs, nothing has changed. */
+	if (v->kind == VERDICT_CONTINUE || v->kind == VERDICT_HOOK)
+		e->io_dirty = true;
 	t->state = TASK_RUNNING;
 	e->running = t;
 	publish_clock(e, t);

@@ -39,6 +39,15 @@ void wait_until(struct engine *e, struct task *t, uint64_t deadline_ns)
 		e->next_deadline_ns = deadline_ns;
 }
 
+bool wait_give_way(struct engine *e, struct task *t)
+{
+	if (!t->call.first || !sched_peek(&e->sched))
+		return false;
+	wait_until(e, t, e->clock.now_ns);
+	wait_for(t, WAIT_TIME);
+	return true;
+}
+
 int wait_fds_add(struct engine *e, struct task *t, int fd, short events)
 {
 	struct handle_poll *grown;

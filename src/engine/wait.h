@@ -34,6 +34,9 @@ void wait_for(struct task *t, enum wait_kind kind);
 /* Sets the deadline, in run time; the first one set for a call stays. */
 void wait_until(struct engine *e, struct task *t, uint64_t deadline_ns);
 
+/* Puts the task behind everybody who can run, once a call: true when it has to be parked for that. */
+bool wait_give_way(struct engine *e, struct task *t);
+
 static inline bool wait_timed_out(const struct task *t)
 {
 	return t->wait.wake & WAKE_TIMEOUT;

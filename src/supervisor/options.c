@@ -24,7 +24,7 @@ static const struct option_spec specs[] = {
 	  .outcome = true, .help = "date and time at the start, as in 2026-01-01T00:00:00Z or @SECONDS" },
 	{ "uptime", "sysinfo-uptime-offset", .kind = OPTION_DURATION, .offset = AT(uptime_ns), .arg = "TIME",
 	  .preset = "120", .outcome = true, .help = "how long the machine seems to be up at the start" },
-	{ "quantum", .kind = OPTION_DURATION, .offset = AT(quantum_ns), .arg = "TIME", .preset = "0.01", .outcome = true,
+	{ "quantum", .kind = OPTION_DURATION, .offset = AT(quantum_ns), .arg = "TIME", .preset = "0.001", .outcome = true,
 	  .help = "virtual time after which another thread of the same priority gets its turn" },
 	{ "cpus", .kind = OPTION_NUMBER, .offset = AT(cpus), .arg = "N", .preset = "1", .least = 1, .most = 1024,
 	  .outcome = true, .help = "how many processors the program sees" },
