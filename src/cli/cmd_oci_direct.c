@@ -123,7 +123,7 @@ int cmd_oci_direct(int argc, char **argv)
 	struct error err = { 0 };
 	int r;
 
-	argp_err_exit_status = EXIT_CODE_TOOL;
+	command_prepare("hermit-supervisor", NULL, argv);
 	r = run_options_init(&run_arguments.options);
 	if (r == 0)
 		r = parse(&arguments, argc, argv);

@@ -152,7 +152,7 @@ void command_prepare(const char *program, const char *command, char **argv)
 
 	argp_err_exit_status = EXIT_CODE_TOOL;
 	argp_program_version_hook = print_version;
-	(void)snprintf(full_name, sizeof(full_name), "%s %s", program, command);
+	(void)snprintf(full_name, sizeof(full_name), "%s%s%s", program, command ? " " : "", command ? command : "");
 	argv[0] = full_name;
 	program_invocation_name = full_name;
 	program_invocation_short_name = full_name;

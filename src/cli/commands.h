@@ -52,7 +52,10 @@ int command_unknown(const struct command_table *table, const char *name);
  */
 int command_dispatch(const struct command_table *table, int argc, char **argv);
 
-/* Prepares argp: the program's name in front of messages ("hermit run"), exit status of usage errors, --version. */
+/*
+ * Prepares argp: the name in front of messages ("hermit run"; command is NULL where the program has none), exit status of usage
+ * errors, --version.
+ */
 void command_prepare(const char *program, const char *command, char **argv);
 
 command_fn cmd_log_diff;

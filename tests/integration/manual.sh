@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The manual says what the programs say: commands, options, exit statuses; and it is well-formed.
+. "$top_srcdir/tests/integration/lib.sh"
+man=$top_srcdir/man
+
+# same WHAT FILE FILE: two sorted lists are equal.
+same()
+{
+	checks=$((checks + 1))
+	diff "$2" "$3" >"$work/out" || fail "$1"
+	checks=$((checks + 1))
+	[ -s "$2" ] || fail "$1: the list is empty"
+}
+
+# page_options PAGE: the long options that it describes, one a line.
+page_options()
+{
+	grep '^\.It Fl' "$1" | grep -o 'Fl -[a-z][a-z-]*' | sed 's/Fl -/--/' | sort -u
+}
+
+# help_options COMMAND...: those that the program's help lists.
+help_options()
+{
+	"$@" --help | grep -oE '^ +(-[a-zA-Z?], *)?--[a-z][a-z-]*(=[A-Z]+.*, --[a-z-]+|, --[a-z-]+)*' | grep -oE -- '--[a-z][a-z-]*' | sort -u
+}
+
+page_options "$man/hermit-run.1" >page
+help_options "$hermit" run >help
+same "hermit-run(1) and hermit run --help list other options" page help
+
+page_options "$man/hermit-supervisor.1" >page
+help_options "$top_builddir/hermit-supervisor" --bundle=. >help
+same "hermit-supervisor(1) and hermit-supervisor --help list other options" page help
+
+# Commands in the order of the table; help is none.
+for program in hermit hermit-supervisor; do
+	sed -n 's/^\.It Cm \([a-z][a-z-]*\)$/\1/p' "$man/$program.1" | grep -vx help | sort >page
+	"$top_builddir/$program" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p' | sort >help
+	same "$program(1) and $program --help list other commands" page help
+done
+
+# Exit statuses: number and words.
+sed -n 's/^	X([A-Z_]*, *\([0-9]*\), "\(.*\)").*/\1 \2/p' "$top_srcdir/src/supervisor/exit_codes.h" >table
+awk '/^\.It [0-9]+$/ { number = $2; getline; print number, $0 }' "$man/hermit.1" >page
+same "hermit(1) and exit_codes.h have other exit statuses" page table
+
+if command -v mandoc >/dev/null; then
+	for page in "$man"/*.[1-8] "$top_builddir"/man/*.[1-8]; do
+		[ -f "$page" ] || continue
+		# Pages that are not installed cannot be found; sources have lines of 130 characters here.
+		mandoc -Tlint "$page" 2>&1 | grep -Ev 'STYLE: (referenced manual not found|input text line longer)|outdated mandoc.db' \
+			>"$work/out"
+		ok "mandoc has nothing to say about $page" [ ! -s "$work/out" ]
+	done
+else
+	echo "mandoc is not installed: the form of the pages was not checked"
+fi
+finish
