@@ -61,10 +61,11 @@ struct argp_option *run_arguments_argp(bool (*wanted)(const struct option_spec *
 	to = options;
 	for (size_t i = 0; options && i < n; i++) {
 		int key = specs[i].letter ? specs[i].letter : KEY_FIRST + 2 * (int)i;
+		int flags = specs[i].implied ? OPTION_ARG_OPTIONAL : 0;
 
 		if (wanted && !wanted(&specs[i]))
 			continue;
-		*to = (struct argp_option){ specs[i].name, key, specs[i].arg, 0, option_doc(&specs[i]), 0 };
+		*to = (struct argp_option){ specs[i].name, key, specs[i].arg, flags, option_doc(&specs[i]), 0 };
 		if (!to->doc) {
 			run_arguments_argp_free(options);
 			return NULL;

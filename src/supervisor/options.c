@@ -14,6 +14,7 @@
 static const char *const base_env_names[] = { "empty", "minimal", "host", NULL };
 static const char *const network_names[] = { "local", "host", NULL };
 static const char *const mtime_names[] = { "fixed", "keep", NULL };
+static const char *const log_bytes_names[] = { "hash", "off", NULL };
 
 #define AT(member) offsetof(struct run_options, member)
 
@@ -75,6 +76,20 @@ static const struct option_spec specs[] = {
 	  .help = "messages of the tool itself: off, error, warning, info, debug" },
 	{ "log-file", .kind = OPTION_TEXT, .offset = AT(log_file), .arg = "FILE",
 	  .help = "write these messages to a file instead of standard error" },
+	{ "log-events", .kind = OPTION_TEXT, .offset = AT(log_events), .arg = "FILE",
+	  .help = "write what happens to a log, one event a line ('-': standard output; compressed when the name ends in .zst)" },
+	{ "log-bytes", .kind = OPTION_CHOICE, .offset = AT(log_bytes), .arg = "WHICH", .preset = "hash", .choices = log_bytes_names,
+	  .help = "what such a log has of the bytes that calls move: a hash, or nothing (off), which is faster" },
+	{ "verify", .kind = OPTION_NUMBER, .offset = AT(verify), .arg = "N", .implied = "2", .preset = "0", .most = 1000,
+	  .help = "run the program N times (2 when no number is given) from equal starting points, writing nothing for real, and "
+		  "compare the runs" },
+	{ "verify-json", .kind = OPTION_TEXT, .offset = AT(verify_json), .arg = "FILE",
+	  .help = "write the result of --verify to a file" },
+	{ "verify-dir", .kind = OPTION_TEXT, .offset = AT(verify_dir), .arg = "DIR",
+	  .help = "where --verify keeps logs and output of runs that differ (default: a new directory in TMPDIR)" },
+	{ "report", .kind = OPTION_TEXT, .offset = AT(report), .arg = "FILE",
+	  .help = "write a report on the run to a file, as JSON ('-': standard output)" },
+	{ "summary", .kind = OPTION_FLAG, .offset = AT(summary), .help = "print a summary of the run at its end" },
 };
 
 const struct option_spec *option_specs(size_t *ret_count)
@@ -210,6 +225,8 @@ static option_set_fn *const setters[] = {
 
 int run_options_set(struct run_options *o, const struct option_spec *spec, const char *text, struct error *err)
 {
+	if (!text && spec->implied)
+		text = spec->implied;
 	if (!text && spec->kind != OPTION_FLAG)
 		return error_set(err, EINVAL, "--%s: needs an argument", spec->name);
 	return setters[spec->kind](member(o, spec), spec, text, err);
@@ -264,6 +281,12 @@ int run_options_validate(const struct run_options *o, struct error *err)
 	if (o->strict && o->network == NETWORK_HOST)
 		return error_set(err, EINVAL, "--strict and --network=host exclude each other: the host's network is not under "
 					      "control");
+	if (o->verify == 1)
+		return error_set(err, EINVAL, "--verify=1: one run cannot be compared with anything");
+	if (o->verify == 0 && (o->verify_json || o->verify_dir))
+		return error_set(err, EINVAL, "--verify-json and --verify-dir need --verify");
+	if (o->verify && o->log_events)
+		return error_set(err, EINVAL, "--verify and --log-events exclude each other: --verify-dir keeps the logs of all runs");
 	if (o->quantum_ns == 0)
 		return error_set(err, EINVAL, "--quantum: must be above zero");
 	r = check_fs(o->fs, err);

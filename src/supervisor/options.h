@@ -20,6 +20,7 @@
 enum base_env { BASE_ENV_EMPTY, BASE_ENV_MINIMAL, BASE_ENV_HOST };
 enum option_network { NETWORK_LOCAL, NETWORK_HOST };
 enum option_mtime { MTIME_FIXED, MTIME_KEEP };
+enum option_log_bytes { LOG_BYTES_HASH, LOG_BYTES_OFF };
 
 /* Zeroed, then run_options_init(). Strings are owned; NULL is "not given". */
 struct run_options {
@@ -50,6 +51,13 @@ struct run_options {
 	bool no_pin;
 	bool quiet;
 	char *log, *log_file;
+
+	/* What is shown of the run; changes nothing in it. */
+	char *log_events, *report;
+	int log_bytes; /* enum option_log_bytes */
+	bool summary;
+	uint64_t verify; /* how many runs are compared; 0: no verification */
+	char *verify_json, *verify_dir;
 };
 
 enum option_kind {
@@ -71,6 +79,7 @@ struct option_spec {
 	enum option_kind kind;
 	size_t offset; /* in struct run_options */
 	const char *arg; /* what the argument is called in help */
+	const char *implied; /* the argument can be left out and is then this; NULL: it cannot */
 	const char *preset; /* text form of the default; NULL: not given, empty, off */
 	const char *const *choices; /* OPTION_CHOICE, ended by NULL */
 	uint64_t least, most; /* OPTION_NUMBER, OPTION_SIZE; 0, 0: any */

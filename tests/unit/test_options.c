@@ -64,6 +64,13 @@ static const struct {
 	{ "quiet", "true" },
 	{ "log", "debug" },
 	{ "log-file", "-" },
+	{ "log-events", "/tmp/log" },
+	{ "log-bytes", "off" },
+	{ "verify", "3" },
+	{ "verify-json", "v.json" },
+	{ "verify-dir", "/tmp/kept" },
+	{ "report", "-" },
+	{ "summary", "true" },
 };
 
 Test(options, every_option_is_tested_here)

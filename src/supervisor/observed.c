@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Runs with observers: see observed.h. */
+#include "supervisor/observed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "supervisor/event_log.h"
+#include "supervisor/exit_codes.h"
+#include "supervisor/launch.h"
+#include "supervisor/report.h"
+
+DEFINE_CLEANUP(event_log, struct event_log, event_log_free)
+
+int observed_run(struct observed *ob, const struct run_options *o, struct run_request *request, struct error *err)
+{
+	_cleanup_(cleanup_event_log) struct event_log *log = NULL;
+	struct engine_observer observers[3];
+	struct progress progress;
+	int r, end;
+
+	request->observers = observers;
+	request->n_observers = 0;
+	observers[request->n_observers++] = tally_observer(&ob->tally);
+	progress_start(&progress, ob->progress_fd, ob->run, ob->runs);
+	observers[request->n_observers++] = progress_observer(&progress);
+	if (ob->log_fd >= 0) {
+		r = event_log_new(ob->log_fd, ob->compress, o->log_bytes == LOG_BYTES_HASH, o, &log, err);
+		if (r < 0) {
+			ob->result = (struct run_result){ .exit_code = EXIT_CODE_TOOL };
+			return r;
+		}
+		observers[request->n_observers++] = event_log_observer(log);
+		request->engine.results = true;
+	}
+	r = run_guest(request, &ob->result, err);
+	progress_stop(&progress);
+	request->observers = NULL;
+	request->n_observers = 0;
+	if (r < 0 || !log)
+		return r;
+	end = event_log_finish(log, &ob->result, err);
+	ob->records = event_log_records(log);
+	if (end < 0)
+		ob->result.exit_code = EXIT_CODE_TOOL;
+	return end;
+}
+
+/* Opened on the host, before there is a container in which the name could mean something else. */
+static int open_log(const struct run_options *o, struct observed *ob, struct error *err)
+{
+	bool standard = o->log_events && !strcmp(o->log_events, "-");
+
+	if (!o->log_events)
+		return 0;
+	ob->log_fd = standard ? fd_duplicate(STDOUT_FILENO) : open(o->log_events, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (ob->log_fd < 0)
+		return error_errno(err, standard ? -ob->log_fd : errno, "--log-events: %s", o->log_events);
+	ob->compress = event_log_is_compressed(o->log_events);
+	return 0;
+}
+
+static int write_report(const struct run_options *o, const struct observed *ob, struct error *err)
+{
+	struct run_report report = { .options = o, .result = &ob->result, .uncontrolled = &ob->tally };
+	bool standard = o->report && !strcmp(o->report, "-");
+	_cleanup_free_ char *text = NULL;
+	bool failed;
+	FILE *f;
+
+	if (o->summary)
+		report_print(stderr, &report);
+	if (!o->report)
+		return 0;
+	text = report_to_json(&report);
+	if (!text)
+		return error_errno(err, ENOMEM, "--report");
+	f = standard ? stdout : fopen(o->report, "we");
+	if (!f)
+		return error_errno(err, errno, "--report: %s", o->report);
+	failed = fprintf(f, "%s\n", text) < 0;
+	failed |= (standard ? fflush(f) : fclose(f)) != 0;
+	return failed ? error_errno(err, errno, "--report: %s", o->report) : 0;
+}
+
+int observed_main(const struct run_options *o)
+{
+	_cleanup_launch_ struct launch launch = { 0 };
+	struct observed ob = OBSERVED_NOTHING;
+	struct error err = { 0 };
+	int r;
+
+	r = launch_init(&launch, o, &err);
+	if (r == 0)
+		r = open_log(o, &ob, &err);
+	if (r < 0) {
+		log_error("%s", err.text);
+		return EXIT_CODE_TOOL;
+	}
+	/* On a terminal that the guest writes to as well, a line of ours would be in its way. */
+	if (!o->quiet && !isatty(STDOUT_FILENO))
+		ob.progress_fd = STDERR_FILENO;
+	r = observed_run(&ob, o, &launch.request, &err);
+	if (ob.log_fd >= 0)
+		(void)close(ob.log_fd);
+	if (r >= 0)
+		r = write_report(o, &ob, &err);
+	if (r < 0) {
+		log_error("%s", err.text);
+		return ob.result.exit_code >= EXIT_CODE_TOOL ? ob.result.exit_code : EXIT_CODE_TOOL;
+	}
+	return ob.result.exit_code;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Payloads of calls: see payload.h. */
+#include "supervisor/payload.h"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "engine/policy.h"
+
+enum { PIECE = 65536, IOV_LIMIT = 1024, IOV_PIECE = 64, TIME_SIZE = 16, SOCKADDR_LIMIT = 128 };
+
+struct gather {
+	struct guest *g;
+	int task;
+	const struct payload_call *call;
+	struct hash hash;
+	uint64_t bytes; /* taken so far */
+	uint64_t limit; /* that may still be taken: what the result says */
+	bool failed;
+};
+
+static bool read_guest(struct gather *w, uint64_t addr, void *buf, size_t len)
+{
+	if (!w->failed && w->g->ops->read(w->g, w->task, addr, buf, len) < 0)
+		w->failed = true;
+	return !w->failed;
+}
+
+/* A range of memory; nothing behind the limit. */
+static void take(struct gather *w, uint64_t addr, uint64_t len)
+{
+	unsigned char piece[PIECE];
+	size_t n;
+
+	if (len > w->limit)
+		len = w->limit;
+	w->limit -= len;
+	while (len > 0 && addr) {
+		n = len < sizeof(piece) ? (size_t)len : sizeof(piece);
+		if (!read_guest(w, addr, piece, n))
+			return;
+		hash_add(&w->hash, piece, n);
+		w->bytes += n;
+		addr += n;
+		len -= n;
+	}
+}
+
+static void take_vector(struct gather *w, uint64_t addr, uint64_t count)
+{
+	struct iovec iov[IOV_PIECE];
+	size_t n;
+
+	for (count = count < IOV_LIMIT ? count : IOV_LIMIT; count > 0; count -= n) {
+		n = count < IOV_PIECE ? (size_t)count : IOV_PIECE;
+		if (!read_guest(w, addr, iov, n * sizeof(*iov)))
+			return;
+		for (size_t i = 0; i < n; i++)
+			take(w, (uint64_t)(uintptr_t)iov[i].iov_base, iov[i].iov_len);
+		addr += n * sizeof(*iov);
+	}
+}
+
+static void take_message(struct gather *w, uint64_t addr, bool out)
+{
+	struct msghdr header;
+
+	if (!read_guest(w, addr, &header, sizeof(header)))
+		return;
+	take_vector(w, (uint64_t)(uintptr_t)header.msg_iov, header.msg_iovlen);
+	w->limit = UINT64_MAX;
+	if (out)
+		take(w, (uint64_t)(uintptr_t)header.msg_control, header.msg_controllen);
+}
+
+static void take_sockaddr_out(struct gather *w, uint64_t addr, uint64_t len_addr)
+{
+	uint32_t len;
+
+	if (addr && len_addr && read_guest(w, len_addr, &len, sizeof(len)))
+		take(w, addr, len < SOCKADDR_LIMIT ? len : SOCKADDR_LIMIT);
+}
+
+static uint64_t argument(const struct payload_call *call, size_t i)
+{
+	return i < 6 ? call->args[i] : 0;
+}
+
+static uint64_t at_most(int64_t result, uint64_t most)
+{
+	if (result <= 0)
+		return 0;
+	return (uint64_t)result < most ? (uint64_t)result : most;
+}
+
+static uint64_t items(uint64_t count, const struct arg_spec *spec)
+{
+	uint64_t bytes;
+
+	return __builtin_mul_overflow(count, (uint64_t)ARG_ITEM_SIZE(spec->len), &bytes) ? 0 : bytes;
+}
+
+static uint64_t length_of(const struct payload_call *call, const struct arg_spec *spec)
+{
+	switch ((enum arg_len)spec->len_kind) {
+	case LEN_FIXED:
+		return spec->len;
+	case LEN_ARG:
+		return argument(call, spec->len);
+	case LEN_RESULT:
+		return at_most(call->result, argument(call, spec->len));
+	case LEN_ITEMS:
+		return items(argument(call, ARG_ITEM_COUNT(spec->len)), spec);
+	case LEN_RESULT_ITEMS:
+		return items(at_most(call->result, argument(call, ARG_ITEM_COUNT(spec->len))), spec);
+	case LEN_NONE:
+	case LEN_CUSTOM:
+		return 0;
+	}
+	return 0;
+}
+
+static void take_in(struct gather *w, const struct arg_spec *spec, size_t i)
+{
+	const uint64_t *args = w->call->args;
+	uint64_t next = i < 5 ? args[i + 1] : 0;
+
+	if (spec->kind == ARG_IN || spec->kind == ARG_INOUT)
+		take(w, args[i], length_of(w->call, spec));
+	else if (spec->kind == ARG_IOV_IN)
+		take_vector(w, args[i], next);
+	else if (spec->kind == ARG_MSGHDR_IN)
+		take_message(w, args[i], false);
+}
+
+/* How much of a vector was used only the result tells, and only when it is a length. */
+static void limit_by_result(struct gather *w, const struct policy_row *row)
+{
+	w->limit = row->ret == RET_LEN ? (uint64_t)w->call->result : UINT64_MAX;
+}
+
+static void take_out(struct gather *w, const struct policy_row *row, size_t i)
+{
+	const struct arg_spec *spec = &row->args[i];
+	const uint64_t *args = w->call->args;
+	uint64_t next = i < 5 ? args[i + 1] : 0;
+
+	w->limit = UINT64_MAX;
+	if (spec->kind == ARG_OUT || spec->kind == ARG_INOUT) {
+		take(w, args[i], length_of(w->call, spec));
+	} else if (spec->kind == ARG_IOV_OUT) {
+		limit_by_result(w, row);
+		take_vector(w, args[i], next);
+	} else if (spec->kind == ARG_MSGHDR_OUT) {
+		limit_by_result(w, row);
+		take_message(w, args[i], true);
+	} else if (spec->kind == ARG_SOCKADDR_OUT) {
+		take_sockaddr_out(w, args[i], next);
+	} else if (spec->kind == ARG_TIMESPEC_OUT || spec->kind == ARG_TIMEVAL_OUT) {
+		take(w, args[i], TIME_SIZE);
+	}
+}
+
+static bool finish(struct gather *w, unsigned char ret_digest[HASH_BYTES])
+{
+	if (w->failed || w->bytes == 0)
+		return false;
+	hash_final(&w->hash, ret_digest);
+	return true;
+}
+
+bool payload_in(struct guest *g, int task, const struct payload_call *call, unsigned char ret_digest[HASH_BYTES])
+{
+	struct gather w = { .g = g, .task = task, .call = call, .limit = UINT64_MAX };
+	const struct policy_row *row = policy_row(call->nr);
+
+	hash_init(&w.hash);
+	for (size_t i = 0; i < 6; i++)
+		take_in(&w, &row->args[i], i);
+	return finish(&w, ret_digest);
+}
+
+bool payload_out(struct guest *g, int task, const struct payload_call *call, unsigned char ret_digest[HASH_BYTES])
+{
+	struct gather w = { .g = g, .task = task, .call = call };
+	const struct policy_row *row = policy_row(call->nr);
+
+	if (call->result < 0)
+		return false;
+	hash_init(&w.hash);
+	for (size_t i = 0; i < 6; i++)
+		take_out(&w, row, i);
+	return finish(&w, ret_digest);
+}
