@@ -188,12 +188,49 @@ static uint64_t now_us(void)
 	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
+static int run(struct options *o, struct container *c)
+{
+	struct error err = { 0 };
+	int status;
+
+	if (o->hold) {
+		(void)printf("held %d %d\n", c->guest_pid, c->init_pid);
+		(void)fflush(stdout);
+		(void)pause();
+	}
+	if (container_release(c, &err) < 0)
+		(void)complain(&err, 0);
+	if (c->console_fd >= 0)
+		relay_terminal(c->console_fd);
+	status = wait_guest(c);
+	if (container_exec_error(c, &err) > 0)
+		(void)complain(&err, 0);
+	return status;
+}
+
+static int create_and_run(struct options *o)
+{
+	uint64_t start = now_us();
+	struct container c;
+	struct error err = { 0 };
+	int status = 0;
+
+	if (container_enter_userns(&err) < 0 || (o->bundle && load_bundle(o, &err) < 0) || make_cgroup(o, &err) < 0)
+		return complain(&err, 125);
+	if (container_create(&o->spec, &c, &err) < 0)
+		return complain(&err, c.failure_status);
+	if (!o->setup_only)
+		status = run(o, &c);
+	container_destroy(&c);
+	if (o->setup_only)
+		(void)printf("%llu\n", (unsigned long long)(now_us() - start));
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = { 0 };
-	struct container c;
 	struct error err = { 0 };
-	uint64_t start = now_us();
 	int status;
 
 	if (parse(&o, argc, argv) < 0) {
@@ -201,28 +238,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	o.spec.envp = environ;
-	if (container_enter_userns(&err) < 0 || (o.bundle && load_bundle(&o, &err) < 0) || make_cgroup(&o, &err) < 0)
-		return complain(&err, 125);
-	if (container_create(&o.spec, &c, &err) < 0)
-		return complain(&err, c.failure_status);
-	if (o.setup_only) {
-		container_destroy(&c);
-		(void)printf("%llu\n", (unsigned long long)(now_us() - start));
-		return 0;
-	}
-	if (o.hold) {
-		(void)printf("held %d %d\n", c.guest_pid, c.init_pid);
-		(void)fflush(stdout);
-		(void)pause();
-	}
-	if (container_release(&c, &err) < 0)
-		(void)complain(&err, 0);
-	if (c.console_fd >= 0)
-		relay_terminal(c.console_fd);
-	status = wait_guest(&c);
-	if (container_exec_error(&c, &err) > 0)
-		(void)complain(&err, 0);
-	container_destroy(&c);
+	status = create_and_run(&o);
 	if (o.cgroup && cgroup_remove(o.cgroup, &err) < 0)
 		status = complain(&err, 125);
 	cgroup_free(o.cgroup);
