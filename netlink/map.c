@@ -12,6 +12,7 @@
 #include <linux/rtnetlink.h>
 
 #include "base/cleanup.h"
+#include "netlink/frame.h"
 
 enum {
 	LOOPBACK_INDEX = 1,
@@ -178,12 +179,12 @@ static void link_refresh(struct nl_map *map, struct nl_link *link, const struct 
 }
 
 /* Refreshes the known links of the messages and collects the others, in the order of their numbering. */
-static int collect(struct nl_map *map, const void *messages, size_t total, struct nl_link **fresh, size_t *n_fresh)
+static int collect(struct nl_map *map, const void *messages, size_t len, struct nl_link **fresh, size_t *n_fresh)
 {
-	const struct nlmsghdr *nlh = messages;
-	int len = total > INT32_MAX ? INT32_MAX : (int)total;
+	const struct nlmsghdr *nlh;
+	size_t at = 0;
 
-	for (; mnl_nlmsg_ok(nlh, len); nlh = mnl_nlmsg_next(nlh, &len)) {
+	while ((nlh = nl_message_at(messages, len, &at))) {
 		struct nl_link news, *known;
 
 		if (!link_read(nlh, &news))

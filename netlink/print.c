@@ -304,16 +304,11 @@ static void print_message(struct nl_printer *printer, const struct nlmsghdr *nlh
 
 size_t nl_print_messages(struct nl_printer *printer, const void *messages, size_t len)
 {
+	const struct nlmsghdr *nlh;
 	size_t at = 0, n = 0;
 
-	while (len - at >= sizeof(struct nlmsghdr)) {
-		const struct nlmsghdr *nlh = (const struct nlmsghdr *)((const uint8_t *)messages + at);
-		size_t left = len - at;
-
-		if (!mnl_nlmsg_ok(nlh, left > INT32_MAX ? INT32_MAX : (int)left))
-			break;
+	while ((nlh = nl_message_at(messages, len, &at))) {
 		print_message(printer, nlh);
-		at += MNL_ALIGN((size_t)nlh->nlmsg_len) < left ? MNL_ALIGN((size_t)nlh->nlmsg_len) : left;
 		n++;
 	}
 	if (at < len)

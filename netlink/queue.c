@@ -177,21 +177,6 @@ static int push_single(struct nl_queue *queue, const struct nlmsghdr *nlh, struc
 	return put_absence(queue, nlh, out);
 }
 
-/* Visits the well-formed messages of a datagram; what is behind them is no message and is passed over. */
-static const struct nlmsghdr *message_next(const struct nl_buf *datagram, size_t *at)
-{
-	size_t left = datagram->len - *at;
-	const struct nlmsghdr *nlh;
-
-	if (left < sizeof(*nlh))
-		return NULL;
-	nlh = (const struct nlmsghdr *)(datagram->data + *at);
-	if (!mnl_nlmsg_ok(nlh, left > INT32_MAX ? INT32_MAX : (int)left))
-		return NULL;
-	*at += MNL_ALIGN((size_t)nlh->nlmsg_len) < left ? MNL_ALIGN((size_t)nlh->nlmsg_len) : left;
-	return nlh;
-}
-
 static int push_answers(struct nl_queue *queue, const struct nl_buf *datagram)
 {
 	_cleanup_(nl_buf_deinit) struct nl_buf out = { 0 };
@@ -199,7 +184,7 @@ static int push_answers(struct nl_queue *queue, const struct nl_buf *datagram)
 	size_t at = 0;
 	int r;
 
-	while ((nlh = message_next(datagram, &at))) {
+	while ((nlh = nl_message_at(datagram->data, datagram->len, &at))) {
 		if ((nlh->nlmsg_flags & NLM_F_MULTI) || nlh->nlmsg_type == NLMSG_DONE)
 			r = push_multi(queue, nlh);
 		else
@@ -260,7 +245,7 @@ static int push_notices(struct nl_queue *queue, const struct nl_buf *datagram, u
 	r = nl_canonicalise(queue->env, queue->protocol, datagram->data, datagram->len, &out);
 	if (r < 0)
 		return r;
-	while ((nlh = message_next(&out, &at))) {
+	while ((nlh = nl_message_at(out.data, out.len, &at))) {
 		const struct nl_object *object = nl_object_find(queue->protocol, nlh->nlmsg_type, 0);
 		struct nl_notice notice = { .message = (uint8_t *)(uintptr_t)nlh, .group = group };
 
@@ -296,7 +281,7 @@ int nl_queue_push_own(struct nl_queue *queue, const void *messages, size_t len)
 
 	if (nl_buf_put(&copy, messages, len) < 0)
 		return copy.status;
-	while ((nlh = message_next(&copy, &at))) {
+	while ((nlh = nl_message_at(copy.data, copy.len, &at))) {
 		r = append_bytes(queue, nlh, nlh->nlmsg_len, 0);
 		if (r < 0)
 			return r;

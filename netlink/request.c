@@ -224,23 +224,17 @@ int nl_request_prepare(struct nl_env *env, int protocol, uint32_t port, bool cap
 {
 	_cleanup_(nl_buf_deinit) struct nl_buf copy = { 0 };
 	struct nl_request_report report = { 0 };
+	const struct nlmsghdr *nlh;
 	size_t at = 0;
 	int r;
 
 	/* The copy is aligned, whatever the guest's buffer was. */
 	if (nl_buf_put(&copy, datagram, len) < 0)
 		return copy.status;
-	while (len - at >= sizeof(struct nlmsghdr)) {
-		const struct nlmsghdr *nlh = (const struct nlmsghdr *)(copy.data + at);
-		size_t left = len - at, padded;
-
-		if (!mnl_nlmsg_ok(nlh, left > INT32_MAX ? INT32_MAX : (int)left))
-			break;
-		padded = MNL_ALIGN((size_t)nlh->nlmsg_len) < left ? MNL_ALIGN((size_t)nlh->nlmsg_len) : left;
-		r = prepare_message(env, protocol, port, cap_ack, nlh, padded, real, answers, &report);
+	for (size_t start = 0; (nlh = nl_message_at(copy.data, len, &at)); start = at) {
+		r = prepare_message(env, protocol, port, cap_ack, nlh, at - start, real, answers, &report);
 		if (r < 0)
 			return r;
-		at += padded;
 	}
 	/* The kernel passes over a tail that is no message; a datagram of nothing else is sent for its own error. */
 	if (nl_buf_put(real, at < len ? copy.data + at : NULL, len - at) < 0)

@@ -225,17 +225,17 @@ static int compare_u32(const void *a, const void *b)
  * The host's counter gives automatic handles in the order of their making, whatever their order in the dump: that is the
  * order in which they get their virtual numbers.
  */
-static int qdisc_prepare(struct nl_env *env, const void *messages, size_t total)
+static int qdisc_prepare(struct nl_env *env, const void *messages, size_t len)
 {
 	_cleanup_free_ uint32_t *handles = NULL;
-	const struct nlmsghdr *nlh = messages;
-	int len = total > INT32_MAX ? INT32_MAX : (int)total, r = 0;
-	size_t n = 0;
+	const struct nlmsghdr *nlh;
+	size_t n = 0, at = 0;
+	int r = 0;
 
-	handles = calloc(total / sizeof(*nlh) + 1, sizeof(*handles));
+	handles = calloc(len / sizeof(*nlh) + 1, sizeof(*handles));
 	if (!handles)
 		return -ENOMEM;
-	for (; mnl_nlmsg_ok(nlh, len); nlh = mnl_nlmsg_next(nlh, &len)) {
+	while ((nlh = nl_message_at(messages, len, &at))) {
 		const struct tcmsg *tcm = mnl_nlmsg_get_payload(nlh);
 
 		if (nlh->nlmsg_type == RTM_NEWQDISC && mnl_nlmsg_get_payload_len(nlh) >= sizeof(*tcm))

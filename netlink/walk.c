@@ -25,35 +25,6 @@ const struct nl_rule *nl_rule_find(const struct nl_ruleset *set, uint16_t type)
 	return &set->rules[type];
 }
 
-const struct nlattr *nl_attr_at(const void *attributes, size_t len, size_t *at, bool *ret_broken)
-{
-	const struct nlattr *attr;
-	size_t left = len - *at;
-
-	*ret_broken = false;
-	if (left < sizeof(*attr))
-		return NULL;
-	attr = (const struct nlattr *)((const uint8_t *)attributes + *at);
-	if (!mnl_attr_ok(attr, left > INT32_MAX ? INT32_MAX : (int)left)) {
-		*ret_broken = true;
-		return NULL;
-	}
-	*at += left < MNL_ALIGN((size_t)attr->nla_len) ? left : MNL_ALIGN((size_t)attr->nla_len);
-	return attr;
-}
-
-const struct nlattr *nl_attr_find(const void *attributes, size_t len, uint16_t type)
-{
-	const struct nlattr *attr;
-	size_t at = 0;
-	bool broken;
-
-	while ((attr = nl_attr_at(attributes, len, &at, &broken)))
-		if (mnl_attr_get_type(attr) == type)
-			return attr;
-	return NULL;
-}
-
 int nl_emit(const struct nlattr *attr, const void *payload, size_t len, struct nl_buf *out)
 {
 	struct nlattr header = { .nla_len = (uint16_t)(sizeof(header) + len), .nla_type = attr->nla_type };
@@ -428,24 +399,18 @@ static int prepare(struct nl_env *env, int protocol, const void *messages, size_
 
 int nl_canonicalise(struct nl_env *env, int protocol, const void *messages, size_t len, struct nl_buf *out)
 {
+	const struct nlmsghdr *nlh;
 	size_t at = 0;
 	int r;
 
 	r = prepare(env, protocol, messages, len);
 	if (r < 0)
 		return r;
-	while (len - at >= sizeof(struct nlmsghdr)) {
-		const struct nlmsghdr *nlh = (const struct nlmsghdr *)((const uint8_t *)messages + at);
-		size_t left = len - at;
-
-		if (!mnl_nlmsg_ok(nlh, left > INT32_MAX ? INT32_MAX : (int)left)) {
-			env->counters->malformed++;
-			break;
-		}
+	while ((nlh = nl_message_at(messages, len, &at))) {
 		r = nl_canonicalise_message(env, protocol, nlh, out);
 		if (r < 0)
 			return r;
-		at += left < MNL_ALIGN((size_t)nlh->nlmsg_len) ? left : MNL_ALIGN((size_t)nlh->nlmsg_len);
 	}
+	env->counters->malformed += len - at >= sizeof(*nlh);
 	return out->status;
 }

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "netlink/buffer.h"
+#include "netlink/frame.h"
 #include "netlink/map.h"
 #include "netlink/ports.h"
 #include "netlink/rules.h"
@@ -88,11 +89,5 @@ const struct nl_rule *nl_rule_find(const struct nl_ruleset *set, uint16_t type);
 int nl_walk(struct nl_pass *pass, const void *attributes, size_t len, const struct nl_ruleset *set, struct nl_buf *out);
 int nl_emit(const struct nlattr *attr, const void *payload, size_t len, struct nl_buf *out);
 int nl_emit_nested(struct nl_pass *pass, const struct nlattr *attr, const struct nl_ruleset *set, struct nl_buf *out);
-
-/* The next attribute of a container at offset *at, or NULL at its end; *ret_broken tells which end. Advances *at. */
-const struct nlattr *nl_attr_at(const void *attributes, size_t len, size_t *at, bool *ret_broken);
-
-/* The first attribute of that type, or NULL. */
-const struct nlattr *nl_attr_find(const void *attributes, size_t len, uint16_t type);
 
 #endif

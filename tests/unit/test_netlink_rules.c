@@ -300,6 +300,7 @@ static const struct frame_row frame_rows[] = {
 	  "14000000 0300 0200 4d000000 2a000000 00000000" },
 	{ "length below that of a header", "0f000000 0300 0200 4d000000 f4010000 00000000", "" },
 	{ "length past the buffer", "18000000 0300 0200 4d000000 f4010000 00000000", "" },
+	{ "length that is negative as a signed number", "8a8a8a8a 0300 0200 4d000000 f4010000 00000000", "" },
 	{ "less than a header", "14000000 0300 0200 4d00", "" },
 	{ "nothing", "", "" },
 	{ "last message without its padding", "11000000 0300 0200 4d000000 f4010000 00", "14000000 0300 0200 4d000000 2a000000 00000000" },
