@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,7 +21,10 @@
 #include "base/fd.h"
 #include "container/internal.h"
 
-enum { REAPED_PIPE_SIZE = 1 << 20 };
+enum {
+	REAPED_PIPE_SIZE = 1 << 20,
+	WATCH_MS = 5,
+};
 
 static const unsigned long default_namespaces =
 	CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWCGROUP;
@@ -357,17 +361,45 @@ int container_exec_error(struct container *c, struct error *err)
 	return 1;
 }
 
-/* Tracees that stop on their way out (PTRACE_EVENT_EXIT) are sent on; everything that died is reaped. */
-static void reap_until(pid_t last)
+/* One child or tracee. Tracees that stop on their way out (PTRACE_EVENT_EXIT) are sent on. As waitpid(2), 0 for a stop. */
+static pid_t reap_one(int flags)
 {
 	int status;
 	pid_t pid;
 
 	do {
-		pid = waitpid(-1, &status, __WALL);
-		if (pid > 0 && WIFSTOPPED(status))
-			(void)ptrace(PTRACE_CONT, pid, NULL, NULL);
-	} while ((pid > 0 && (pid != last || WIFSTOPPED(status))) || (pid < 0 && errno == EINTR));
+		pid = waitpid(-1, &status, __WALL | flags);
+	} while (pid < 0 && errno == EINTR);
+	if (pid <= 0 || !WIFSTOPPED(status))
+		return pid;
+	(void)ptrace(PTRACE_CONT, pid, NULL, NULL);
+	return 0;
+}
+
+static bool is_our_child(pid_t pid)
+{
+	siginfo_t info;
+
+	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
+}
+
+/*
+ * Process 1 ends when everything in its namespace has ended, and what we trace has ended when we have reaped it. If process 1
+ * is somebody else's child, its end shows at the pidfd only, and both have to be watched.
+ */
+static void reap_until_end(pid_t init, int pidfd)
+{
+	struct pollfd end = { .fd = pidfd, .events = POLLIN };
+	pid_t pid = 0;
+
+	if (is_our_child(init)) {
+		while (pid >= 0 && pid != init)
+			pid = reap_one(0);
+		return;
+	}
+	while (pidfd >= 0 && poll(&end, 1, WATCH_MS) == 0)
+		while (reap_one(WNOHANG) > 0)
+			;
 }
 
 void container_destroy(struct container *c)
@@ -375,8 +407,11 @@ void container_destroy(struct container *c)
 	int *const fds[] = { &c->init_pidfd, &c->guest_pidfd, &c->reaped_fd, &c->channel, &c->console_fd };
 
 	if (c->init_pid > 0) {
-		(void)kill(c->init_pid, SIGKILL); /* our child and not reaped: the number is still its own */
-		reap_until(c->init_pid);
+		if (c->init_pidfd >= 0)
+			(void)syscall(SYS_pidfd_send_signal, c->init_pidfd, SIGKILL, NULL, 0);
+		else
+			(void)kill(c->init_pid, SIGKILL); /* still being made: our child and not reaped, the number is its own */
+		reap_until_end(c->init_pid, c->init_pidfd);
 		c->init_pid = 0;
 	}
 	c->guest_pid = 0;

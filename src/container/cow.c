@@ -189,7 +189,7 @@ static unsigned mount_attributes(const struct cow *cow, const char *path)
 	unsigned attributes = 0;
 
 	if (entry && strcmp(path, cow->source) != 0 && options_have(entry->options, "ro"))
-		attributes |= MOUNT_ATTR_RDONLY;
+		attributes |= MOUNT_ATTR_RDONLY; /* a directory below one, when that had to be opened up */
 	for (size_t i = 0; entry && i < ARRAY_SIZE(map); i++)
 		if (options_have(entry->options, map[i].word))
 			attributes |= map[i].attribute;
@@ -272,20 +272,56 @@ static int mounts_below(struct cow *cow, const char *path, struct error *err)
 	return r;
 }
 
+static int make_plain_directory(struct cow *cow, const char *path, const struct stat *st, struct error *err)
+{
+	_cleanup_close_ int fd = -1;
+	char self[64];
+	int r;
+
+	fd = root_make(cow->stage->root, inner_path(cow, path), true, err);
+	if (fd < 0)
+		return fd;
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	if (chown(self, st->st_uid, st->st_gid) < 0 && errno != EINVAL && errno != EPERM)
+		return error_errno(err, errno, "cannot set the owner of %s", path);
+	r = chmod(self, st->st_mode & 07777);
+	return r < 0 ? error_errno(err, errno, "cannot set the mode of %s", path) : 0;
+}
+
+/* A mount that is read-only anyway needs no upper layer. */
+static bool is_readonly_mount(const struct cow *cow, const char *path)
+{
+	const struct mount_entry *entry = mount_table_find(&cow->stage->mounts, path);
+
+	return entry && strcmp(path, cow->source) != 0 && options_have(entry->options, "ro");
+}
+
+/* What cannot be overlaid. A directory for temporary files is shown empty rather than read-only. */
+static int do_without_overlay(struct cow *cow, const char *path, const struct stat *st, const struct error *reason,
+			      struct error *err)
+{
+	if (strcmp(path, cow->source) == 0)
+		return error_set(err, reason->code, "no copy-on-write view of %s: %s", path, reason->text);
+	if ((st->st_mode & 01777) == 01777) {
+		log_debug("%s is shown empty: %s", path, reason->text);
+		return make_plain_directory(cow, path, st, err);
+	}
+	log_debug("%s is shown read-only: %s", path, reason->text);
+	return bind_readonly(cow, path, true, err);
+}
+
 static int overlay_directory(struct cow *cow, const char *path, const struct stat *st, struct error *err)
 {
 	_cleanup_close_ int mount = -1;
 	struct error reason = { 0 };
 	int r;
 
-	mount = create_overlay(cow, path, st, &reason);
-	if (mount < 0) {
-		log_debug("%s is shown read-only: %s", path, reason.text);
-		r = bind_readonly(cow, path, true, err);
-		if (r < 0 && strcmp(path, cow->source) == 0)
-			return error_set(err, reason.code, "no copy-on-write view of %s: %s", path, reason.text);
-		return r;
-	}
+	if (is_readonly_mount(cow, path))
+		mount = fs_clone(AT_FDCWD, path, false, &reason);
+	else
+		mount = create_overlay(cow, path, st, &reason);
+	if (mount < 0)
+		return do_without_overlay(cow, path, st, &reason, err);
 	r = attach(cow, mount, path, true, err);
 	return r < 0 ? r : mounts_below(cow, path, err);
 }
@@ -364,22 +400,6 @@ static int show_file(struct cow *cow, const char *path, const struct stat *st)
 	if (bind_readonly(cow, path, false, &reason) < 0)
 		log_debug("%s is left out: %s", path, reason.text);
 	return 0;
-}
-
-static int make_plain_directory(struct cow *cow, const char *path, const struct stat *st, struct error *err)
-{
-	_cleanup_close_ int fd = -1;
-	char self[64];
-	int r;
-
-	fd = root_make(cow->stage->root, inner_path(cow, path), true, err);
-	if (fd < 0)
-		return fd;
-	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	if (chown(self, st->st_uid, st->st_gid) < 0 && errno != EINVAL && errno != EPERM)
-		return error_errno(err, errno, "cannot set the owner of %s", path);
-	r = chmod(self, st->st_mode & 07777);
-	return r < 0 ? error_errno(err, errno, "cannot set the mode of %s", path) : 0;
 }
 
 static int is_entry(const struct dirent *entry)

@@ -72,12 +72,17 @@ static bool status_has(const char *line)
 	return fd_read_file(AT_FDCWD, "/proc/self/status", 1 << 16, &text, NULL) == 0 && strstr(text, line);
 }
 
+/* In a chroot the kernel refuses user namespaces. There, "/" is no mount of its own, as a rule. */
 static bool is_chrooted(void)
 {
-	char link[8];
+	struct mount_table mounts;
+	bool chrooted;
 
-	/* in a chroot a user namespace is refused; the root of the mount namespace is not our "/" then */
-	return readlink("/proc/self/root", link, sizeof(link)) < 0 || read_knob("/proc/self/mountinfo") < 0;
+	if (mount_table_read(&mounts, NULL) < 0)
+		return false;
+	chrooted = !mount_table_find(&mounts, "/");
+	mount_table_free(&mounts);
+	return chrooted;
 }
 
 /* Why this one was refused, in words. */
