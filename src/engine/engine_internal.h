@@ -9,6 +9,7 @@
 #include "engine/futex.h"
 #include "engine/inodes.h"
 #include "engine/sched.h"
+#include "engine/sockets.h"
 #include "engine/task.h"
 #include "engine/timers.h"
 
@@ -23,6 +24,7 @@ struct engine {
 	struct timers timers;
 	struct futexes futexes;
 	struct inodes inodes;
+	struct port_allocator ports;
 
 	struct task *tasks;        /* by birth, living only */
 	struct process *processes; /* by birth, living and zombies */

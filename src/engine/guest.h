@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -163,6 +164,10 @@ struct guest_ops {
 
 	/* The guest's pid that a pidfd of the task names, or -errno. May be NULL. */
 	int (*pidfd_target)(struct guest *g, int task, int fd);
+
+	/* bind(2) and getsockname(2) on the guest's socket. */
+	int (*handle_bind)(struct guest *g, int handle, const struct sockaddr_storage *address, socklen_t len);
+	int (*handle_address)(struct guest *g, int handle, struct sockaddr_storage *ret_address, socklen_t *ret_len);
 
 	/* What a path names, as path_stat but with the kind. */
 	int (*path_info)(struct guest *g, int task, int dirfd, const char *path, int flags, struct fd_info *ret_info);

@@ -356,6 +356,10 @@ int handle_io_pwritev2(struct engine *e, struct task *t, struct verdict *v)
 
 int handle_io_sendto(struct engine *e, struct task *t, struct verdict *v)
 {
+	int r = t->call.first && t->call.args[4] ? socket_give_port(e, t, (int)t->call.args[0]) : 0;
+
+	if (r < 0)
+		return r;
 	return write_buffer(e, t, (int)t->call.args[3], v);
 }
 
@@ -370,6 +374,8 @@ int handle_io_sendmsg(struct engine *e, struct task *t, struct verdict *v)
 		r = span_read(e, t, (uint64_t)(uintptr_t)message.msg_iov, message.msg_iovlen, &span);
 	if (r == -EFAULT || r == -EINVAL)
 		return verdict_continue(v);
+	if (r >= 0 && t->call.first && message.msg_name)
+		r = socket_give_port(e, t, (int)t->call.args[0]);
 	if (r < 0)
 		return r;
 	if (message.msg_controllen) /* descriptors and credentials go with the first byte: not ours to send */

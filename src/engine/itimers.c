@@ -25,7 +25,7 @@ static struct task *any_task(struct engine *e, struct process *p)
 	return NULL;
 }
 
-static int send(struct engine *e, struct process *p, struct task *t, bool to_thread, const siginfo_t *info)
+static int queue_signal(struct engine *e, struct process *p, struct task *t, bool to_thread, const siginfo_t *info)
 {
 	int r;
 
@@ -45,7 +45,7 @@ static int fire_itimer(struct engine *e, struct itimer *it, uint64_t now_ns)
 	it->armed = it->interval_ns != 0;
 	if (it->armed) /* expiries that were missed are one: the signal does not queue */
 		it->deadline_ns += (now_ns - it->deadline_ns) / it->interval_ns * it->interval_ns + it->interval_ns;
-	return send(e, it->process, any_task(e, it->process), false, &info);
+	return queue_signal(e, it->process, any_task(e, it->process), false, &info);
 }
 
 static int itimer_due(struct engine *e, struct timer *timer)
@@ -235,7 +235,7 @@ static int posix_fire(struct engine *e, struct posix_timer *pt, uint64_t n)
 	pt->overrun = n - 1;
 	info.si_timerid = pt->id;
 	info.si_value.sival_ptr = (void *)(uintptr_t)pt->value;
-	return send(e, pt->process, t, pt->how == SIGEV_THREAD_ID, &info);
+	return queue_signal(e, pt->process, t, pt->how == SIGEV_THREAD_ID, &info);
 }
 
 static int posix_due(struct engine *e, struct timer *timer)

@@ -285,3 +285,14 @@ ssize_t notify_handle_write(struct guest *g, int handle, const void *buf, size_t
 		n = write(handle, buf, len);
 	return n < 0 ? -errno : n;
 }
+
+int notify_handle_bind(struct guest *g, int handle, const struct sockaddr_storage *address, socklen_t len)
+{
+	return bind(handle, (const struct sockaddr *)address, len) < 0 ? -errno : 0;
+}
+
+int notify_handle_address(struct guest *g, int handle, struct sockaddr_storage *ret_address, socklen_t *ret_len)
+{
+	*ret_len = sizeof(*ret_address);
+	return getsockname(handle, (struct sockaddr *)ret_address, ret_len) < 0 ? -errno : 0;
+}
