@@ -503,6 +503,53 @@ static void test_many_threads(struct drive *d)
 	check_int(d->counts[EVENT_EXIT], MANY + 1);
 }
 
+/* --- stacks --- */
+
+static __attribute__((noinline)) void innermost(void)
+{
+	check_int(mark(1, 0, 0, 0), 66);
+}
+
+static __attribute__((noinline)) void middle(int depth)
+{
+	if (depth > 0)
+		middle(depth - 1);
+	else
+		innermost();
+	check(depth >= 0); /* no tail call */
+}
+
+static int guest_shows_stack(void)
+{
+	middle(2);
+	return 0;
+}
+
+/* The call is parked again afterwards, and the guest has noticed nothing. */
+static void test_backtrace(struct drive *d)
+{
+	static const char *const frames[] = { "  #0 syscall", " innermost (", "test_notify_tasks.c:", " middle (",
+					      " guest_shows_stack (", " _start" };
+	char *text, *again;
+	const char *at;
+	size_t i;
+
+	(void)drive_until(d, 1);
+	check_int(d->g->ops->backtrace(d->g, 0, &text), 0);
+	for (i = 0, at = text; i < ARRAY_SIZE(frames); i++) {
+		at = strstr(at, frames[i]);
+		if (!at)
+			fprintf(stderr, "no \"%s\" in order in:\n%s", frames[i], text);
+		check(at != NULL);
+	}
+	check_int(d->g->ops->backtrace(d->g, 0, &again), 0);
+	check_int(strcmp(text, again), 0);
+	free(text);
+	free(again);
+	drive_answer(d, 0, 66);
+	drive_to_end(d);
+}
+
 /* --- the network --- */
 
 enum { CONNECTIONS = 200 };
@@ -575,6 +622,7 @@ static const struct scenario scenarios[] = {
 	{ "stop-with-thread", guest_stops_with_thread, test_stop_with_thread, 0 },
 	{ "thread-joins-stop", guest_stops_with_thread, test_thread_joins_stop, 0 },
 	{ "many-threads", guest_makes_many_threads, test_many_threads, 0 },
+	{ "backtrace", guest_shows_stack, test_backtrace, 0 },
 	{ "network", guest_talks_to_itself, test_network, 0 },
 };
 

@@ -197,6 +197,14 @@ void clockpage_deinit(struct notify *n);
 /* Runs the mapping code at `code` in a task that is stopped at its exec: 1 mapped, 0 it could not be, -ESRCH. */
 int clockpage_map(struct notify *n, const struct notify_task *t, uint64_t code);
 
+/* --- look.c --- */
+struct user_regs_struct;
+/* The registers of a task that is stopped or parked. -EBUSY: it runs, or a signal is about to be delivered to it. */
+int look_registers(struct notify *n, int task, struct user_regs_struct *ret_regs);
+
+/* --- backtrace.c --- */
+int notify_backtrace(struct guest *g, int task, char **ret_text);
+
 /* --- settle.c --- */
 int notify_settle_reaped(struct guest *g, int vpid);
 int notify_settle_leader(struct guest *g, int task);

@@ -46,6 +46,7 @@ static const struct guest_ops notify_ops = {
 	.settle_reaped = notify_settle_reaped,
 	.settle_leader = notify_settle_leader,
 	.settle_network = notify_settle_network,
+	.backtrace = notify_backtrace,
 };
 
 /* SIGCHLD must not be ignored, or the kernel would not tell of tracees; SIGPIPE must, since we write to guest pipes. */
