@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -115,6 +116,33 @@ static void test_children(struct drive *d)
 	drive_to_end(d);
 	check_int(d->g->ops->settle_reaped(d->g, vpid), 0);
 	check_int(d->counts[EVENT_EXIT], 3);
+}
+
+static int guest_hides_child(void)
+{
+	syscall(SYS_clone, CLONE_UNTRACED | SIGCHLD, NULL, NULL, NULL, NULL);
+	while (mark(1, (uint64_t)getpid(), 0, 0) == 0)
+		;
+	return 1;
+}
+
+/* A child that escapes the companion is found by its first call, and does not outlive that. */
+static void test_stranger(struct drive *d)
+{
+	struct event event;
+	int r;
+
+	check_int(prctl(PR_SET_CHILD_SUBREAPER, 1), 0); /* what is left of the guest comes here */
+	do {
+		r = d->g->ops->wait(d->g, &event);
+		if (r == 0)
+			drive_pass(d, &event);
+	} while (r == 0);
+	check_int(r, -EPROTO);
+	d->g = backend_close(d->g);
+	while (wait(NULL) > 0)
+		;
+	check_int(errno, ECHILD);
 }
 
 /* --- exec by a thread that is not the leader --- */
@@ -612,6 +640,7 @@ static void test_network(struct drive *d)
 static const struct scenario scenarios[] = {
 	{ "threads", guest_makes_threads, test_threads, EXITED(5) },
 	{ "children", guest_makes_children, test_children, 0 },
+	{ "stranger", guest_hides_child, test_stranger, 0 },
 	{ "exec-by-thread", guest_execs_by_thread, test_exec_by_thread, 0 },
 	{ "exit-group", guest_parks_threads, test_exit_group, EXITED(6) },
 	{ "killed-together", guest_parks_threads, test_killed_together, SIGKILL },

@@ -13,6 +13,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* A task that is not traced (CLONE_UNTRACED) would outlive the run, and run free. Letting one be made was the mistake. */
+static int reject_stranger(pid_t tid)
+{
+	(void)kill(tid, SIGKILL);
+	return -EPROTO;
+}
+
 static int take_call(struct notify *n)
 {
 	struct event event = { 0 };
@@ -25,8 +32,10 @@ static int take_call(struct notify *n)
 	if (r <= 0)
 		return r;
 	t = tasks_by_tid(&n->tasks, tid);
-	if (!t || t->where != WHERE_RUNNING)
-		return -EPROTO; /* a task that nobody told us of, or one that should not run */
+	if (!t)
+		return reject_stranger(tid);
+	if (t->where != WHERE_RUNNING)
+		return -EPROTO;
 	t->where = WHERE_CALL;
 	t->cookie = cookie;
 	t->call_nr = event.call.nr;
