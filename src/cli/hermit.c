@@ -17,6 +17,7 @@ static const struct command commands[] = {
 	{ "log-print", "print an event log", cmd_log_print },
 	{ "log-export", "turn an event log into a Perfetto trace or a page", cmd_log_export },
 	{ "netlink-dump", "decode a capture of netlink messages", cmd_netlink_dump },
+	{ "instruction-map", "list the instructions of a program that are replaced in a run", cmd_instruction_map },
 	{ "syscalls", "list what is done about each system call", cmd_syscalls },
 	{ "version", "print the version of this program and of what it works with", cmd_version },
 };

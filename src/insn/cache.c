@@ -289,7 +289,10 @@ static int write_new(int dirfd, const char *name, const char *data, size_t len)
 	return fd_write_full(fd, data, len);
 }
 
-/* A name of its own for each writer: process and descriptor table are enough, because a writer has one file open at a time. */
+/*
+ * A name of its own for each writer of this host. Two of the same number in different pid namespaces can disturb each other's file; its
+ * digest makes that a lost entry at worst.
+ */
 static void temporary_name(const char *name, char *ret, size_t size)
 {
 	(void)snprintf(ret, size, ".%s.%ld", name, (long)getpid());

@@ -81,6 +81,7 @@ static bool is_free(const struct insn_flow *flow, uint64_t vaddr, uint64_t lengt
 
 static void mark(struct insn_flow *flow, uint64_t vaddr, unsigned length)
 {
+	flow->has_code = true;
 	flow->marks[vaddr - flow->start] = BEGIN;
 	for (uint64_t v = vaddr + 1; v < vaddr + length && v < flow->end; v++)
 		flow->marks[v - flow->start] = INSIDE;
@@ -325,7 +326,7 @@ enum insn_trust insn_flow_judge(const struct insn_flow *flow, uint64_t opcode, u
 	uint64_t at = gap_start(flow, opcode), start = at;
 	struct insn_decoded d;
 
-	if (flow->is_function && flow->computed_jumps <= flow->resolved_tables)
+	if (flow->is_function ? flow->computed_jumps <= flow->resolved_tables : !flow->has_code)
 		return INSN_UNSURE;
 	if (opcode - at > MAX_GAP)
 		return INSN_UNSURE;

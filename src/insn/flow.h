@@ -26,6 +26,7 @@ struct insn_flow {
 	struct insn_addresses tables;  /* addresses that instructions name: perhaps jump tables */
 	size_t computed_jumps; /* jumps whose targets are not in the instruction, and may be in the region */
 	size_t resolved_tables; /* tables that gave targets: at most one for each computed jump, as far as is known */
+	bool has_code;         /* flow has reached an instruction in it */
 	bool is_function;      /* one function, not a stretch with entries that are not known */
 };
 
@@ -55,7 +56,7 @@ bool insn_flow_covers(const struct insn_flow *flow, uint64_t vaddr);
 
 /*
  * An opcode that flow has not reached: INSN_LIKELY when there is a way to it that is not known (a computed jump without its table; in a
- * region that is not one function, any entry), and the bytes from the end of the known instruction before to the beginning of
+ * region that is not one function but has known code, any entry), and the bytes from the end of the known instruction before to the beginning of
  * the known one behind are seamless code. *ret_start is then where the instruction begins that has the opcode's byte.
  */
 enum insn_trust insn_flow_judge(const struct insn_flow *flow, uint64_t opcode, uint64_t *ret_start);
