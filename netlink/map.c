@@ -312,12 +312,14 @@ static const struct nl_link *find_mac(const struct nl_map *map, enum nl_directio
 
 void nl_map_mac(const struct nl_map *map, enum nl_direction direction, uint32_t hint_real, uint8_t *mac, bool *ret_known)
 {
-	const struct nl_link *link = find_mac(map, direction, hint_real, mac, 0, NL_MAC_LEN);
+	static const uint8_t solicited[3] = { 0x33, 0x33, 0xff };
+	size_t skip = memcmp(mac, solicited, sizeof(solicited)) == 0 ? sizeof(solicited) : 0;
+	const struct nl_link *link = find_mac(map, direction, hint_real, mac + skip, skip, NL_MAC_LEN - skip);
 
 	if (ret_known)
-		*ret_known = link || mac_is_said(map, mac);
+		*ret_known = link || (mac[0] & 1) || mac_is_said(map, mac);
 	if (link)
-		memcpy(mac, mac_of(link, direction), NL_MAC_LEN);
+		memcpy(mac + skip, mac_of(link, direction) + skip, NL_MAC_LEN - skip);
 }
 
 /* A modified EUI-64 interface identifier is the MAC with ff:fe in its middle and bit 1 of its first byte turned. */

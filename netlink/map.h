@@ -10,7 +10,7 @@
  *   MAC      02:00:00:00:00:NN, NN the virtual index (its last four bytes hold it, big-endian); all zeroes stay zeroes,
  *            and a MAC that the guest itself has named in a request (or the configuration, nl_map_say_mac) stays itself.
  *   IPv6     an address whose interface identifier is derived from a real MAC (EUI-64), and the solicited-node group of
- *            one, is rewritten to the one derived from the virtual MAC.
+ *            one, is rewritten to the one derived from the virtual MAC; the group's MAC (33:33:ff:...) as well.
  *   handle   automatic major numbers (0x8001 and up) become 0x8001, 0x8002, ... in order of their making.
  *
  * An index that the map does not hold translates to a place where no real link can be: virtual v <-> real 0x7fffffff - v.
@@ -88,7 +88,8 @@ uint32_t nl_map_index(const struct nl_map *map, enum nl_direction direction, uin
 
 /*
  * Translates a MAC in place. hint_real is the real index of the link that the MAC is said to belong to (0: any link): two
- * links may have the same MAC (a bridge and its port). Unknown MACs are left alone and *ret_known, if not NULL, is false.
+ * links may have the same MAC (a bridge and its port). Unknown MACs are left alone and *ret_known, if not NULL, is false; those
+ * of groups (bit 0 of the first byte) are known to everybody.
  */
 void nl_map_mac(const struct nl_map *map, enum nl_direction direction, uint32_t hint_real, uint8_t *mac, bool *ret_known);
 

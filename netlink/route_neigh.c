@@ -23,16 +23,14 @@
 /* Neighbours elsewhere get 02:00 and the last four bytes of their address. */
 static int emit_lladdr(struct nl_pass *pass, const struct nlattr *attr, struct nl_buf *out)
 {
-	const uint8_t *real = mnl_attr_get_payload(attr);
 	uint8_t mac[NL_MAC_LEN] = { 2, 0, pass->neighbour[0], pass->neighbour[1], pass->neighbour[2], pass->neighbour[3] };
 	uint8_t mapped[NL_MAC_LEN];
-	bool known = real[0] & 1;
+	bool known;
 
 	if (mnl_attr_get_payload_len(attr) != NL_MAC_LEN)
 		return nl_emit(attr, NULL, mnl_attr_get_payload_len(attr), out);
-	memcpy(mapped, real, sizeof(mapped));
-	if (!known)
-		nl_map_mac(pass->env->map, NL_TO_VIRTUAL, 0, mapped, &known);
+	memcpy(mapped, mnl_attr_get_payload(attr), sizeof(mapped));
+	nl_map_mac(pass->env->map, NL_TO_VIRTUAL, pass->hint_real, mapped, &known);
 	return nl_emit(attr, known ? mapped : mac, NL_MAC_LEN, out);
 }
 

@@ -84,11 +84,11 @@ static int value_index(struct nl_pass *pass, enum nl_direction direction, uint64
 	return 0;
 }
 
-static bool mac_is_common(const uint8_t *mac)
+static bool mac_is_zero(const uint8_t *mac)
 {
 	static const uint8_t zero[NL_MAC_LEN];
 
-	return (mac[0] & 1) || memcmp(mac, zero, sizeof(zero)) == 0;
+	return memcmp(mac, zero, sizeof(zero)) == 0;
 }
 
 static int value_mac(struct nl_pass *pass, enum nl_direction direction, uint64_t parameter, uint8_t *value, size_t len)
@@ -99,7 +99,7 @@ static int value_mac(struct nl_pass *pass, enum nl_direction direction, uint64_t
 		nl_map_ip6(pass->env->map, direction, pass->hint_real, value);
 	else if (len != NL_MAC_LEN && len != 4)
 		memset(value, 0, direction == NL_TO_VIRTUAL ? len : 0);
-	if (len != NL_MAC_LEN || mac_is_common(value))
+	if (len != NL_MAC_LEN || mac_is_zero(value))
 		return 0;
 
 	nl_map_mac(pass->env->map, direction, pass->hint_real, value, &known);

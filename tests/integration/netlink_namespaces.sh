@@ -4,7 +4,9 @@
 # random numbers: after rewriting, not one attribute of any dump may differ. As a control, without rewriting many must.
 . "$top_srcdir/tests/integration/lib.sh"
 capture=$top_builddir/tests/support/nl_capture
-dumps="link link6 bridge addr route neigh neightbl rule qdisc netconf nsid stats nexthop multicast anycast addrlabel"
+dumps="link link6 bridge addr route neigh fdb neightbl rule qdisc netconf nsid stats nexthop multicast anycast addrlabel"
+
+command -v ip >/dev/null || { echo 'iproute2 is not installed'; exit 77; }
 
 # As root, or as root of a user namespace of our own.
 enter=(unshare -n)

@@ -41,6 +41,7 @@ static const struct {
 	{ "addr", NETLINK_ROUTE, RTM_GETADDR, 8, { 0 } },
 	{ "route", NETLINK_ROUTE, RTM_GETROUTE, 12, { 0 } },
 	{ "neigh", NETLINK_ROUTE, RTM_GETNEIGH, 12, { 0 } },
+	{ "fdb", NETLINK_ROUTE, RTM_GETNEIGH, 16, { AF_BRIDGE } },
 	{ "neightbl", NETLINK_ROUTE, RTM_GETNEIGHTBL, 4, { 0 } },
 	{ "rule", NETLINK_ROUTE, RTM_GETRULE, 12, { 0 } },
 	{ "qdisc", NETLINK_ROUTE, RTM_GETQDISC, 20, { 0 } },

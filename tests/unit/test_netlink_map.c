@@ -180,6 +180,9 @@ static const struct mac_row mac_rows[] = {
 	{ "to the kernel", NL_TO_REAL, 0, "020000000003", "aabbcc000007", true },
 	{ "with a hint at the link", NL_TO_VIRTUAL, 5, "aabbcc000005", "020000000002", true },
 	{ "with a hint at another link", NL_TO_VIRTUAL, 7, "aabbcc000005", "020000000002", true },
+	{ "of a solicited-node group", NL_TO_VIRTUAL, 0, "3333ff000007", "3333ff000003", true },
+	{ "of a solicited-node group, back", NL_TO_REAL, 0, "3333ff000003", "3333ff000007", true },
+	{ "of all nodes", NL_TO_VIRTUAL, 0, "333300000001", "333300000001", true },
 	{ "unknown", NL_TO_VIRTUAL, 0, "123456789abc", "123456789abc", false },
 	{ "real ones mean nothing to the kernel's side", NL_TO_REAL, 0, "aabbcc000007", "aabbcc000007", false },
 };
