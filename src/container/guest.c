@@ -24,33 +24,12 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/limits.h"
 #include "container/console.h"
 #include "container/fsops.h"
 #include "container/internal.h"
 
 /* ---- limits and scheduling ---- */
-
-static const struct {
-	int resource;
-	rlim_t soft, hard;
-} default_limits[] = {
-	{ RLIMIT_NOFILE, 1024, 4096 },
-	{ RLIMIT_STACK, 8 << 20, RLIM_INFINITY },
-	{ RLIMIT_CORE, 0, RLIM_INFINITY },
-	{ RLIMIT_CPU, RLIM_INFINITY, RLIM_INFINITY },
-	{ RLIMIT_FSIZE, RLIM_INFINITY, RLIM_INFINITY },
-	{ RLIMIT_DATA, RLIM_INFINITY, RLIM_INFINITY },
-	{ RLIMIT_RSS, RLIM_INFINITY, RLIM_INFINITY },
-	{ RLIMIT_AS, RLIM_INFINITY, RLIM_INFINITY },
-	{ RLIMIT_LOCKS, RLIM_INFINITY, RLIM_INFINITY },
-	{ RLIMIT_NPROC, RLIM_INFINITY, RLIM_INFINITY },
-	{ RLIMIT_MEMLOCK, 8 << 20, 8 << 20 },
-	{ RLIMIT_SIGPENDING, 16384, 16384 },
-	{ RLIMIT_MSGQUEUE, 819200, 819200 },
-	{ RLIMIT_NICE, 0, 0 },
-	{ RLIMIT_RTPRIO, 0, 0 },
-	{ RLIMIT_RTTIME, RLIM_INFINITY, RLIM_INFINITY },
-};
 
 static rlim_t smaller(rlim_t a, rlim_t b)
 {
@@ -58,10 +37,10 @@ static rlim_t smaller(rlim_t a, rlim_t b)
 }
 
 /* A hard limit can only be raised with CAP_SYS_RESOURCE on the host; without it, as much as the host allows. */
-static int set_default_limit(size_t i)
+static int set_default_limit(int number)
 {
-	struct rlimit want = { .rlim_cur = default_limits[i].soft, .rlim_max = default_limits[i].hard }, have;
-	__rlimit_resource_t resource = (__rlimit_resource_t)default_limits[i].resource;
+	struct rlimit want = *limits_default((unsigned)number), have;
+	__rlimit_resource_t resource = (__rlimit_resource_t)number;
 
 	if (setrlimit(resource, &want) == 0)
 		return 0;
@@ -85,12 +64,12 @@ static int set_limits(const struct container_spec *spec, struct error *err)
 {
 	int r;
 
-	for (size_t i = 0; !spec->plain_rlimits && i < ARRAY_SIZE(default_limits); i++) {
-		if (is_asked_for(spec, default_limits[i].resource))
+	for (int i = 0; !spec->plain_rlimits && i < LIMITS_COUNT; i++) {
+		if (is_asked_for(spec, i))
 			continue;
 		r = set_default_limit(i);
 		if (r < 0)
-			return error_errno(err, -r, "cannot set resource limit %d", default_limits[i].resource);
+			return error_errno(err, -r, "cannot set resource limit %d", i);
 	}
 	for (size_t i = 0; i < spec->n_rlimits; i++) {
 		const struct container_rlimit *l = &spec->rlimits[i];

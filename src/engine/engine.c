@@ -13,6 +13,7 @@
 
 #include "engine/engine_internal.h"
 #include "engine/fdtable.h"
+#include "engine/limits.h"
 #include "engine/wait.h"
 
 void engine_options_default(struct engine_options *options)
@@ -48,6 +49,7 @@ struct engine *engine_new(const struct engine_options *options, struct guest *g,
 	t = task_first(e, vtid, vpid);
 	if (!t)
 		return engine_free(e);
+	e->options.limits = NULL; /* borrowed for the first process only */
 	/* It runs already, towards its first execve. */
 	t->state = TASK_RUNNING;
 	e->running = t;
@@ -200,6 +202,8 @@ static int on_call(struct engine *e, struct task *t, const struct event *event)
 		t->sleep.valid = false;
 	process_unmark_dying(e, t->process);
 	r = itimers_cpu(e, t->process);
+	if (r >= 0)
+		r = limits_check_cpu(e, t->process);
 	if (r < 0)
 		return r;
 	t->state = TASK_READY;

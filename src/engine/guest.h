@@ -23,6 +23,7 @@
 #include <sys/types.h>
 #include <time.h>
 
+struct rlimit;
 struct verdict;
 
 /* What a task stopped with. */
@@ -168,6 +169,8 @@ struct guest_ops {
 	/* bind(2) and getsockname(2) on the guest's socket. */
 	int (*handle_bind)(struct guest *g, int handle, const struct sockaddr_storage *address, socklen_t len);
 	int (*handle_address)(struct guest *g, int handle, struct sockaddr_storage *ret_address, socklen_t *ret_len);
+	/* Sets a limit (RLIMIT_*) of the task's process in the kernel, as far as the host lets it; that it lets less is no error. May be NULL. */
+	int (*set_limit)(struct guest *g, int task, int resource, const struct rlimit *limit);
 
 	/* What a path names, as path_stat but with the kind. */
 	int (*path_info)(struct guest *g, int task, int dirfd, const char *path, int flags, struct fd_info *ret_info);

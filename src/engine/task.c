@@ -114,6 +114,8 @@ struct task *task_first(struct engine *e, int vtid, int vpid)
 	t->mm = mm_new(e);
 	t->fds = fdtable_new();
 	t->rng = e->task_rng;
+	task_traits_init(&t->traits, e->options.cpus);
+	process_traits_init(&p->traits, e->options.limits);
 	if (!t->mm || !t->fds) {
 		task_free(e, t);
 		return NULL;
@@ -139,6 +141,7 @@ static struct process *child_process(struct engine *e, struct task *parent, uint
 	p->exit_signal = flags & CLONE_PARENT ? parent->process->exit_signal : parent->clone_exit_signal;
 	p->pgid = parent->process->pgid;
 	p->sid = parent->process->sid;
+	process_traits_born(&p->traits, &parent->process->traits);
 	return p;
 }
 
@@ -169,6 +172,7 @@ struct task *task_born(struct engine *e, struct task *parent, int id, int vtid, 
 	if (flags & CLONE_CHILD_CLEARTID)
 		t->clear_tid_addr = parent->clone_child_tid;
 	t->priority = parent->priority;
+	task_traits_born(&t->traits, &parent->traits);
 	memcpy(t->comm, parent->comm, sizeof(t->comm));
 	if (!p->leader)
 		p->leader = t;
@@ -223,8 +227,11 @@ static int orphan_children(struct engine *e, struct process *dead)
 		if (p->parent != dead)
 			continue;
 		p->parent = heir;
-		if (!p->zombie)
+		if (!p->zombie) {
+			if (p->leader && p->leader->traits.death_signal)
+				signals_changed(e, p);
 			continue;
+		}
 		if (heir) {
 			signals_changed(e, heir);
 			continue;
@@ -380,6 +387,7 @@ int task_exec(struct engine *e, struct task *t)
 	t->process->leader = t;
 	t->process->execed = true;
 	itimers_exec(e, &t->process->itimers);
+	process_traits_exec(&t->process->traits);
 	t->vtid = t->process->vpid;
 	e->io_dirty = true;
 	r = release_vfork_parents(e, t);

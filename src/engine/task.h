@@ -13,6 +13,7 @@
 #include "engine/guest.h"
 #include "engine/itimers.h"
 #include "engine/policy.h"
+#include "engine/traits.h"
 #include "engine/verdict.h"
 
 enum task_state {
@@ -99,6 +100,7 @@ struct process {
 	bool signals_dirty; /* a signal may have been queued: blocked tasks are to be asked */
 	struct task *leader;
 	struct itimers itimers;
+	struct process_traits traits;
 };
 
 struct task {
@@ -132,6 +134,7 @@ struct task {
 		uint64_t args[4];
 		uint64_t deadline_ns;
 	} sleep;
+	struct task_traits traits;
 	char comm[16];
 };
 

@@ -22,6 +22,7 @@
 
 #include "backend/backend.h"
 #include "base/cleanup.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "supervisor/exit_codes.h"
@@ -190,9 +191,21 @@ static int start_guest(struct run *run, struct error *err)
 	return r;
 }
 
+/* What the container was told to set is what the guest is shown. */
+static void apply_limits(const struct run *run, struct rlimit limits[LIMITS_COUNT])
+{
+	for (unsigned i = 0; i < LIMITS_COUNT; i++)
+		limits[i] = *limits_default(i);
+	for (size_t i = 0; i < run->spec.n_rlimits; i++)
+		if ((unsigned)run->spec.rlimits[i].resource < LIMITS_COUNT)
+			limits[run->spec.rlimits[i].resource] = run->spec.rlimits[i].limit;
+}
+
 static int begin(struct run *run, struct error *err)
 {
 	const struct run_request *request = run->request;
+	struct engine_options options = request->engine;
+	struct rlimit limits[LIMITS_COUNT];
 	int r;
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &run->start);
@@ -213,7 +226,9 @@ static int begin(struct run *run, struct error *err)
 	r = start_guest(run, err);
 	if (r < 0)
 		return r;
-	run->engine = engine_new(&request->engine, run->guest, run->spec.own_init ? ENGINE_VTID : 1,
+	apply_limits(run, limits);
+	options.limits = limits;
+	run->engine = engine_new(&options, run->guest, run->spec.own_init ? ENGINE_VTID : 1,
 				 run->spec.own_init ? ENGINE_VTID : 1);
 	if (!run->engine)
 		return error_errno(err, ENOMEM, "engine");

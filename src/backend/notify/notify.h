@@ -187,6 +187,9 @@ int notify_signal_send(struct guest *g, int task, bool to_thread, const siginfo_
 /* --- futexkey.c --- */
 int notify_futex_key(struct guest *g, int task, uint64_t addr, uint64_t *ret_object, uint64_t *ret_offset);
 
+/* --- limits.c --- */
+int notify_set_limit(struct guest *g, int task, int resource, const struct rlimit *limit);
+
 /* --- execsetup.c --- */
 int notify_exec_setup(struct guest *g, int task, const unsigned char random_bytes[16]);
 
