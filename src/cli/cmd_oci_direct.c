@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/run_arguments.h"
 #include "supervisor/bundle.h"
+#include "supervisor/doctor.h"
 #include "supervisor/exit_codes.h"
 
 enum { KEY_CONFIG = 'c', KEY_BUNDLE = 'b' };
@@ -134,5 +135,7 @@ int cmd_oci_direct(int argc, char **argv)
 	strv_clear(&arguments.given);
 	if (r < 0)
 		log_error("%s", err.text);
+	if (r == -EPERM || r == -ENOSYS)
+		doctor_log_missing();
 	return result.exit_code;
 }

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "supervisor/doctor.h"
 #include "supervisor/event_log.h"
 #include "supervisor/exit_codes.h"
 #include "supervisor/launch.h"
@@ -114,6 +115,8 @@ int observed_main(const struct run_options *o)
 		r = write_report(o, &ob, &err);
 	if (r < 0) {
 		log_error("%s", err.text);
+		if (ob.result.exit_code == EXIT_CODE_TOOL && ob.result.turns == 0)
+			doctor_log_missing();
 		return ob.result.exit_code >= EXIT_CODE_TOOL ? ob.result.exit_code : EXIT_CODE_TOOL;
 	}
 	return ob.result.exit_code;
