@@ -191,6 +191,7 @@ static int on_call(struct engine *e, struct task *t, const struct event *event)
 
 	*c = (struct call){ .nr = event->call.nr, .ip = event->call.ip, .first = true };
 	memcpy(c->args, event->call.args, sizeof(c->args));
+	task_release_hold(e, t);
 	c->row = policy_row(c->nr);
 	clock_charge(&e->clock, c->row->cost_ns);
 	t->cpu_ns = time_add(t->cpu_ns, c->row->cost_ns);

@@ -39,6 +39,7 @@ struct engine {
 	unsigned n_dying;     /* processes with dying set */
 	unsigned n_expected;  /* EVENT_CONTINUED events that are sure to come */
 	bool io_dirty;        /* readiness may have changed since it was asked last */
+	bool event_dirty;     /* something happened that WAIT_EVENT waiters may have waited for */
 	bool network_dirty;   /* packets may be under way */
 	bool signals_dirty;   /* some process has signals_dirty set */
 	uint64_t next_deadline_ns; /* lower bound of the deadlines of blocked tasks */
@@ -98,6 +99,9 @@ int signals_deliverable(struct engine *e, struct task *t, const uint64_t *mask, 
 int wait_with_sigmask(struct engine *e, struct task *t, uint64_t mask_addr);
 /* handle_rand.c: len bytes of the task's stream to guest memory; *ret_done of them arrived. 0 or -errno. */
 int random_to_guest(struct engine *e, struct task *t, uint64_t addr, uint64_t len, uint64_t *ret_done);
+
+/* Lets go of what was kept for the task until its next event. */
+void task_release_hold(struct engine *e, struct task *t);
 
 /* Guest operations, shortened. */
 static inline int guest_read(struct engine *e, struct task *t, uint64_t addr, void *buf, size_t len)

@@ -172,6 +172,15 @@ struct guest_ops {
 	/* Sets a limit (RLIMIT_*) of the task's process in the kernel, as far as the host lets it; that it lets less is no error. May be NULL. */
 	int (*set_limit)(struct guest *g, int task, int resource, const struct rlimit *limit);
 
+	/* flock(2) on the guest's open file, LOCK_NB included by the caller. */
+	int (*handle_flock)(struct guest *g, int handle, int operation);
+	/*
+	 * FIFOs: has the other end (of who opens with `flags`) been opened by anybody? 1, 0, or -errno. And a handle that counts as
+	 * both ends as long as it is held.
+	 */
+	int (*fifo_has_partner)(struct guest *g, int task, int dirfd, const char *path, int flags);
+	int (*fifo_hold)(struct guest *g, int task, int dirfd, const char *path);
+
 	/* What a path names, as path_stat but with the kind. */
 	int (*path_info)(struct guest *g, int task, int dirfd, const char *path, int flags, struct fd_info *ret_info);
 

@@ -3,10 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <sys/stat.h>
+#include <utlist.h>
 
 #include "engine/engine_internal.h"
 #include "engine/handlers.h"
 #include "engine/paths.h"
+#include "engine/wait.h"
 
 
 static int open_done(struct engine *e, struct task *t, int dirfd, uint64_t path_addr, int flags, struct verdict *v)
@@ -33,6 +36,47 @@ static int open_done(struct engine *e, struct task *t, int dirfd, uint64_t path_
 	return r < 0 ? 0 : path_parent_changed(e, t, &path);
 }
 
+/* Does a parked task wait for the other end of this FIFO? It is noted in scratch what it waits for: device, inode, end. */
+static struct task *fifo_waiter(struct engine *e, const struct file_stat *stat, bool reader)
+{
+	struct task *t;
+
+	LL_FOREACH(e->tasks, t) {
+		if (t->state == TASK_BLOCKED && t->wait.kind == WAIT_EVENT && t->call.scratch[0] == stat->dev + 1 &&
+		    t->call.scratch[1] == stat->ino && t->call.scratch[2] != reader)
+			return t;
+	}
+	return NULL;
+}
+
+/* A FIFO is opened by two: who comes first is parked, who comes second lets both through. */
+static int open_fifo(struct engine *e, struct task *t, const struct guest_path *path, const struct file_stat *stat, int flags,
+		     struct verdict *v)
+{
+	bool reader = (flags & O_ACCMODE) == O_RDONLY;
+	struct task *partner;
+	int r;
+
+	if (flags & (O_NONBLOCK | O_PATH) || (flags & O_ACCMODE) == O_RDWR || t->hold >= 0)
+		return verdict_continue(v);
+	r = e->g->ops->fifo_has_partner(e->g, t->id, path->dirfd, path->text, flags);
+	if (r)
+		return r < 0 && (r == -ENOMEM || r == -ESRCH) ? r : verdict_continue(v);
+	partner = fifo_waiter(e, stat, reader);
+	if (!partner) {
+		t->call.scratch[0] = stat->dev + 1;
+		t->call.scratch[1] = stat->ino;
+		t->call.scratch[2] = reader;
+		wait_for(t, WAIT_EVENT);
+		return verdict_block(v);
+	}
+	/* Each holds both ends open for itself until it has opened its own. */
+	t->hold = e->g->ops->fifo_hold(e->g, t->id, path->dirfd, path->text);
+	partner->hold = e->g->ops->fifo_hold(e->g, t->id, path->dirfd, path->text);
+	r = task_wake(e, partner, WAKE_READY);
+	return r < 0 ? r : verdict_continue(v);
+}
+
 static int open_path(struct engine *e, struct task *t, int dirfd, uint64_t path_addr, int flags, struct verdict *v)
 {
 	struct guest_path path;
@@ -43,8 +87,6 @@ static int open_path(struct engine *e, struct task *t, int dirfd, uint64_t path_
 		return open_done(e, t, dirfd, path_addr, flags, v);
 	if ((flags & O_TMPFILE) == O_TMPFILE)
 		return verdict_hook(v);
-	if (!(flags & (O_CREAT | O_TRUNC)))
-		return verdict_continue(v);
 	r = path_read(e, t, dirfd, path_addr, &path);
 	if (r < 0)
 		return r == -EFAULT || r == -ENAMETOOLONG ? verdict_continue(v) : r;
@@ -53,6 +95,8 @@ static int open_path(struct engine *e, struct task *t, int dirfd, uint64_t path_
 		return verdict_hook(v);
 	if (r == -ENOMEM)
 		return r;
+	if (r == 0 && S_ISFIFO(stat.mode))
+		return open_fifo(e, t, &path, &stat, flags, v);
 	if (r == 0 && flags & O_TRUNC && (flags & O_ACCMODE) != O_RDONLY && !(flags & O_EXCL)) {
 		r = file_changed(e, stat.dev, stat.ino);
 		if (r < 0)

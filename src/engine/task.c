@@ -68,11 +68,19 @@ static struct process *process_new(struct engine *e, struct process *parent, int
 	return p;
 }
 
+void task_release_hold(struct engine *e, struct task *t)
+{
+	if (t->hold >= 0)
+		e->g->ops->handle_release(e->g, t->hold);
+	t->hold = -1;
+}
+
 static void task_free(struct engine *e, struct task *t)
 {
 	if (!t)
 		return;
 	wait_clear(e, t);
+	task_release_hold(e, t);
 	fdtable_unref(e, t->fds);
 	mm_unref(t->mm);
 	free(t);
@@ -89,6 +97,7 @@ static struct task *task_new(struct engine *e, int id, int vtid, struct process 
 	t->vtid = vtid;
 	t->process = p;
 	t->priority = PRIORITY_DEFAULT;
+	t->hold = -1;
 	t->wait.deadline_ns = TIME_NEVER;
 	t->slice_end_ns = time_add(e->clock.now_ns, e->options.quantum_ns);
 	return t;
@@ -353,7 +362,7 @@ int task_died(struct engine *e, struct task *t, int wait_status)
 	LL_DELETE(e->tasks, t);
 	p->n_tasks--;
 	futex_forget(e, t);
-	e->io_dirty = true;
+	e->io_dirty = e->event_dirty = true;
 	r = task_end_effects(e, t);
 	if (r >= 0)
 		r = release_vfork_parents(e, t);

@@ -66,6 +66,7 @@ struct call {
 	const struct policy_row *row;
 	bool done;         /* the handler is called again after VERDICT_HOOK: result is valid */
 	int64_t result;
+	bool attempt;      /* runs by attempt.h: if it changes nothing, nobody is to look again */
 	bool first;        /* first consideration of this call */
 	bool no_return;    /* ends in an event of its own kind: birth, exec, exit */
 	bool watched;      /* was told VERDICT_HOOK for the observers' sake only: its EVENT_DONE is theirs */
@@ -135,6 +136,13 @@ struct task {
 		uint64_t deadline_ns;
 	} sleep;
 	struct task_traits traits;
+	struct {                  /* a blocking call that was attempted in vain and comes again to be parked (attempt.h) */
+		bool failed;
+		int nr;
+		uint64_t args[6];
+		uint64_t start_ns;
+	} attempt;
+	int hold; /* -1, or a handle that is kept until the task's next event */
 	char comm[16];
 };
 

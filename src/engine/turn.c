@@ -156,7 +156,7 @@ static int idle(struct engine *e, struct step *step, bool *ret_decided)
 	*ret_decided = false;
 	e->last = NULL;
 	r = waits_outside(e, outside_allowance_ms(e, deadline));
-	if (r == -EINTR || (r == -ENOENT && e->n_adrift)) {
+	if (r == -EINTR || (r == -ENOENT && e->n_adrift && deadline == TIME_NEVER)) {
 		step->kind = STEP_WAIT;
 		*ret_decided = true;
 		return 0;
@@ -279,6 +279,8 @@ static void resume(struct engine *e, struct task *t, struct step *step)
 	/* Not when the call is made: until it runs, nothing has changed. */
 	if (v->kind == VERDICT_CONTINUE || v->kind == VERDICT_HOOK)
 		e->io_dirty = true;
+	if (!t->call.attempt && v->kind != VERDICT_LISTEN)
+		e->event_dirty = true;
 	t->state = TASK_RUNNING;
 	e->running = t;
 	publish_clock(e, t);

@@ -148,6 +148,9 @@ int waits_kick(struct engine *e)
 	struct task *t;
 	int r;
 
+	if (!e->event_dirty)
+		return 0;
+	e->event_dirty = false;
 	LL_FOREACH(e->tasks, t) {
 		if (t->state != TASK_BLOCKED || t->wait.kind != WAIT_EVENT)
 			continue;

@@ -176,6 +176,9 @@ int notify_path_info(struct guest *g, int task, int dirfd, const char *path, int
 int notify_path_stat(struct guest *g, int task, int dirfd, const char *path, int flags, struct file_stat *ret);
 int notify_handle_stat(struct guest *g, int handle, struct file_stat *ret);
 int notify_handle_list(struct guest *g, int handle, struct dir_entry **ret_entries, size_t *ret_n);
+int notify_handle_flock(struct guest *g, int handle, int operation);
+int notify_fifo_has_partner(struct guest *g, int task, int dirfd, const char *path, int flags);
+int notify_fifo_hold(struct guest *g, int task, int dirfd, const char *path);
 int notify_handle_bind(struct guest *g, int handle, const struct sockaddr_storage *address, socklen_t len);
 int notify_handle_address(struct guest *g, int handle, struct sockaddr_storage *ret_address, socklen_t *ret_len);
 int64_t notify_handle_seek(struct guest *g, int handle, int64_t offset, int whence);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The two ends of FIFOs, and flock: asked of the kernel through open files of ours that never block. */
+#include "backend/notify/notify.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+int notify_handle_flock(struct guest *g, int handle, int operation)
+{
+	return flock(handle, operation) < 0 ? -errno : 0;
+}
+
+/* Opens what the path leads to anew, by the link of an O_PATH descriptor. */
+static int reopen(struct guest *g, int task, int dirfd, const char *path, int flags)
+{
+	const struct notify_task *t = notify_find(g, task);
+	struct notify *n = notify_of(g);
+	_cleanup_close_ int fd = -1;
+	char link[64];
+	int r;
+
+	if (!t)
+		return -ESRCH;
+	fd = paths_open(n, t->tid, dirfd, path, 0);
+	if (fd < 0)
+		return fd;
+	(void)snprintf(link, sizeof(link), "self/fd/%d", fd);
+	r = openat(n->proc_fd, link, flags | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	return r < 0 ? -errno : r;
+}
+
+int notify_fifo_has_partner(struct guest *g, int task, int dirfd, const char *path, int flags)
+{
+	bool reader = (flags & O_ACCMODE) == O_RDONLY;
+	_cleanup_close_ int fd = -1;
+	int waiting = 0;
+	char byte;
+
+	fd = reopen(g, task, dirfd, path, reader ? O_RDONLY : O_WRONLY);
+	if (fd == -ENXIO)
+		return 0; /* nobody reads */
+	if (fd < 0 || !reader)
+		return fd < 0 ? fd : 1;
+	/* Data that is there was written by somebody. An empty FIFO says end of file when nobody writes, else "try again". */
+	if (ioctl(fd, FIONREAD, &waiting) == 0 && waiting > 0)
+		return 1;
+	return read(fd, &byte, 1) < 0 && errno == EAGAIN;
+}
+
+int notify_fifo_hold(struct guest *g, int task, int dirfd, const char *path)
+{
+	return reopen(g, task, dirfd, path, O_RDWR);
+}
