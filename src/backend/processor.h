@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What this host's processor and kernel can really do, found out by doing it in a child process: the return code of a request to make
- * an instruction fault is never believed (there are virtual machines whose kernel says yes and where nothing faults).
+ * What this host's processor and kernel can really do, found out by doing it in a child process: the return code of a
+ * request to make an instruction fault is never believed (there are virtual machines whose kernel says yes and where
+ * nothing faults).
  */
 #ifndef HS_BACKEND_PROCESSOR_H
 #define HS_BACKEND_PROCESSOR_H
@@ -10,26 +11,26 @@
 
 enum processor_faulting {
 	PROCESSOR_FAULTING_UNKNOWN = 0, /* the probe itself failed */
-	PROCESSOR_FAULTING_ABSENT,      /* the kernel says no */
-	PROCESSOR_FAULTING_LIES,        /* the kernel says yes, and the instruction runs on */
+	PROCESSOR_FAULTING_ABSENT,	/* the kernel says no */
+	PROCESSOR_FAULTING_LIES,	/* the kernel says yes, and the instruction runs on */
 	PROCESSOR_FAULTING_WORKS,
 };
 
 enum processor_counter {
 	PROCESSOR_COUNTER_UNKNOWN = 0,
-	PROCESSOR_COUNTER_ABSENT,   /* no such event on this host */
-	PROCESSOR_COUNTER_DENIED,   /* there may be one, but not for this user (perf_event_paranoid, seccomp) */
-	PROCESSOR_COUNTER_ZERO,     /* opens, and counts nothing */
-	PROCESSOR_COUNTER_INEXACT,  /* counts, but not twice the same for the same work */
+	PROCESSOR_COUNTER_ABSENT,  /* no such event on this host */
+	PROCESSOR_COUNTER_DENIED,  /* there may be one, but not for this user (perf_event_paranoid, seccomp) */
+	PROCESSOR_COUNTER_ZERO,	   /* opens, and counts nothing */
+	PROCESSOR_COUNTER_INEXACT, /* counts, but not twice the same for the same work */
 	PROCESSOR_COUNTER_WORKS,
 };
 
 struct processor_probe {
-	enum processor_faulting tsc;     /* RDTSC after prctl(PR_SET_TSC, PR_TSC_SIGSEGV) */
-	enum processor_faulting tscp;    /* RDTSCP likewise; ABSENT when the processor has none */
-	enum processor_faulting cpuid;   /* CPUID after arch_prctl(ARCH_SET_CPUID, 0) */
+	enum processor_faulting tsc;	 /* RDTSC after prctl(PR_SET_TSC, PR_TSC_SIGSEGV) */
+	enum processor_faulting tscp;	 /* RDTSCP likewise; ABSENT when the processor has none */
+	enum processor_faulting cpuid;	 /* CPUID after arch_prctl(ARCH_SET_CPUID, 0) */
 	enum processor_counter branches; /* retired branches in user mode: what a preemption by count needs */
-	uint64_t branches_counted;  /* of a loop of PROCESSOR_PROBE_BRANCHES */
+	uint64_t branches_counted;	 /* of a loop of PROCESSOR_PROBE_BRANCHES */
 };
 
 #define PROCESSOR_PROBE_BRANCHES 100000

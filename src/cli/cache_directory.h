@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where this user's results are kept across runs: $XDG_CACHE_HOME/hermit, or $HOME/.cache/hermit (XDG Base Directory Specification). */
+/* Where this user's results are kept across runs: $XDG_CACHE_HOME/hermit, or $HOME/.cache/hermit (XDG Base Directory
+ * Specification). */
 #ifndef HS_CLI_CACHE_DIRECTORY_H
 #define HS_CLI_CACHE_DIRECTORY_H
 

@@ -61,9 +61,11 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "FILE...",
-	.doc = "Lists the instructions of programs and libraries that show time, the processor or randomness without a system call: "
+	.doc = "Lists the instructions of programs and libraries that show time, the processor or randomness without a "
+	       "system call: "
 	       "RDTSC, RDTSCP, CPUID, RDRAND, RDSEED, RDPID, XGETBV, XBEGIN.\v"
-	       "A run replaces those that are certain or likely, in its own copy of the code. hermit-instruction-map(1) says more.",
+	       "A run replaces those that are certain or likely, in its own copy of the code. "
+	       "hermit-instruction-map(1) says more.",
 };
 
 static bool has_operand(const struct insn_site *site)
@@ -78,8 +80,8 @@ static void print_site(const struct insn_map *map, const struct insn_site *site)
 
 	if (has_operand(site))
 		(void)snprintf(operand, sizeof(operand), "%s", insn_reg_name(site->dest, site->width));
-	(void)printf("%10" PRIx64 " %10" PRIx64 "  %-6s %-5s %-7s", site->offset, site->vaddr, insn_kind_name(site->kind), operand,
-		     insn_trust_name(site->trust));
+	(void)printf("%10" PRIx64 " %10" PRIx64 "  %-6s %-5s %-7s", site->offset, site->vaddr,
+		     insn_kind_name(site->kind), operand, insn_trust_name(site->trust));
 	if (*function)
 		(void)printf("  %s+0x%x", function, site->name_offset);
 	(void)putchar('\n');
@@ -139,8 +141,9 @@ static int add_json(json_t *files, const struct arguments *a, const char *file, 
 		if (a->all || map->sites[i].trust != INSN_UNSURE)
 			if (json_array_append_new(sites, site_to_json(map, &map->sites[i])) < 0)
 				return -ENOMEM;
-	object = json_pack("{s:o, s:i, s:i, s:o}", "file", text_to_json(file), "replaced", (int)insn_map_count_trusted(map),
-			   "unsure", (int)(map->count - insn_map_count_trusted(map)), "instructions", sites);
+	object = json_pack("{s:o, s:i, s:i, s:o}", "file", text_to_json(file), "replaced",
+			   (int)insn_map_count_trusted(map), "unsure", (int)(map->count - insn_map_count_trusted(map)),
+			   "instructions", sites);
 	return object && json_array_append_new(files, object) == 0 ? 0 : -ENOMEM;
 }
 

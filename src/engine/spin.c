@@ -85,7 +85,8 @@ static enum spin_answer feed_measure(struct spin *spin, uint64_t pc, const void 
 		remember(spin, &spin->lowest, pc, bytes);
 	if (spin->since_kept < spin->cycle)
 		return SPIN_STEP;
-	/* Once round: the state must be the kept one again, else it was no cycle and the caller's states are incomplete. */
+	/* Once round: the state must be the kept one again, else it was no cycle and the caller's states are
+	 * incomplete. */
 	if (compare(spin, &spin->kept, pc, bytes) != 0) {
 		begin_search(spin, pc, bytes);
 		return SPIN_STEP;
@@ -144,7 +145,8 @@ uint64_t spin_canonical_pc(const struct spin *spin)
 
 void spin_budget_init(struct spin_budget *budget, uint64_t first_ns, uint64_t permille)
 {
-	*budget = (struct spin_budget){ .first_ns = first_ns, .permille = permille ? permille : 1, .next_ns = first_ns };
+	*budget =
+		(struct spin_budget){ .first_ns = first_ns, .permille = permille ? permille : 1, .next_ns = first_ns };
 }
 
 void spin_budget_event(struct spin_budget *budget)

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Is a thread that makes no events spinning? It is stepped, one instruction at a time, and after each step the detector is told the
- * whole register state and whether a byte of memory has changed. When a state comes back and no byte changed in between, the
- * loop is idempotent: it will go round for ever until somebody else changes memory, and how often it went round cannot be seen.
- * Preempting it is then deterministic, provided that it is always left at the same place: the canonical point, the state with the
- * lowest program counter of the cycle (among equal ones the one whose bytes compare lowest), whatever place the stepping began at.
+ * Is a thread that makes no events spinning? It is stepped, one instruction at a time, and after each step the detector
+ * is told the whole register state and whether a byte of memory has changed. When a state comes back and no byte
+ * changed in between, the loop is idempotent: it will go round for ever until somebody else changes memory, and how
+ * often it went round cannot be seen. Preempting it is then deterministic, provided that it is always left at the same
+ * place: the canonical point, the state with the lowest program counter of the cycle (among equal ones the one whose
+ * bytes compare lowest), whatever place the stepping began at.
  *
- * Three phases: SEARCH keeps one earlier state and compares (Brent: the kept state is replaced after 1, 2, 4, 8... steps, so a cycle
- * of length n entered after m steps is found within 3 (m + n) steps in constant memory); MEASURE goes round once to find the
- * canonical point; REACH steps on until the thread stands there. Any change of memory begins SEARCH anew.
+ * Three phases: SEARCH keeps one earlier state and compares (Brent: the kept state is replaced after 1, 2, 4, 8...
+ * steps, so a cycle of length n entered after m steps is found within 3 (m + n) steps in constant memory); MEASURE goes
+ * round once to find the canonical point; REACH steps on until the thread stands there. Any change of memory begins
+ * SEARCH anew.
  *
- * Pure: states are bytes, compared, never interpreted. The caller puts into them all that the next instruction can depend on
- * (general, flag, segment base, vector and x87 registers) and nothing else, and must not use the detector across an event, a signal or
- * a memory write by somebody else.
+ * Pure: states are bytes, compared, never interpreted. The caller puts into them all that the next instruction can
+ * depend on (general, flag, segment base, vector and x87 registers) and nothing else, and must not use the detector
+ * across an event, a signal or a memory write by somebody else.
  */
 #ifndef HS_ENGINE_SPIN_H
 #define HS_ENGINE_SPIN_H
@@ -38,11 +40,11 @@ struct spin {
 	enum spin_phase phase;
 	enum spin_answer answer; /* once SPIN_ENDED */
 	size_t state_size;
-	uint64_t limit;          /* steps in all */
-	uint64_t steps;          /* done */
-	uint64_t since_kept;     /* SEARCH: steps since `kept` was taken; MEASURE: steps of this round */
-	uint64_t power;          /* SEARCH: kept is replaced when since_kept reaches this */
-	uint64_t cycle;          /* length in instructions, from MEASURE on */
+	uint64_t limit;	     /* steps in all */
+	uint64_t steps;	     /* done */
+	uint64_t since_kept; /* SEARCH: steps since `kept` was taken; MEASURE: steps of this round */
+	uint64_t power;	     /* SEARCH: kept is replaced when since_kept reaches this */
+	uint64_t cycle;	     /* length in instructions, from MEASURE on */
 	struct spin_state kept, lowest;
 };
 
@@ -51,8 +53,8 @@ int spin_init(struct spin *spin, size_t state_size, uint64_t limit);
 void spin_deinit(struct spin *spin);
 
 /*
- * The state before the first step, then the state after each one. memory_changed: the step left a byte of memory other than it was
- * (writing the value that was there changes nothing), or whether it did is not known.
+ * The state before the first step, then the state after each one. memory_changed: the step left a byte of memory other
+ * than it was (writing the value that was there changes nothing), or whether it did is not known.
  */
 enum spin_answer spin_feed(struct spin *spin, uint64_t pc, const void *state, bool memory_changed);
 
@@ -61,9 +63,10 @@ uint64_t spin_cycle_length(const struct spin *spin);
 uint64_t spin_canonical_pc(const struct spin *spin);
 
 /*
- * When to look at all. Stepping is four orders of magnitude slower than running, so that looking is paid for in advance: the first
- * look is due after first_ns without an event, and each look that cost c is followed by at least 1000 / permille * c of running.
- * Real time goes in here, and that is sound: when an idempotent loop is noticed cannot be seen by anybody.
+ * When to look at all. Stepping is four orders of magnitude slower than running, so that looking is paid for in
+ * advance: the first look is due after first_ns without an event, and each look that cost c is followed by at least
+ * 1000 / permille * c of running. Real time goes in here, and that is sound: when an idempotent loop is noticed cannot
+ * be seen by anybody.
  */
 struct spin_budget {
 	uint64_t first_ns;

@@ -92,7 +92,8 @@ static bool add_build_id(const char *notes, size_t size, struct hash *hash)
 		next = desc + ((size_t)note.n_descsz + 3) / 4 * 4;
 		if (next > size)
 			return false;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && !memcmp(notes + name, "GNU", 4) && note.n_descsz >= 8) {
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && !memcmp(notes + name, "GNU", 4) &&
+		    note.n_descsz >= 8) {
 			hash_add(hash, notes + desc, note.n_descsz);
 			return true;
 		}
@@ -178,7 +179,8 @@ static bool check_site(const struct disk_site *disk, int fd, uint64_t strings_si
 {
 	uint8_t now[INSN_MAX_LENGTH];
 
-	if (disk->length < 2 || disk->length > INSN_MAX_LENGTH || disk->trust > INSN_CERTAIN || disk->name >= strings_size)
+	if (disk->length < 2 || disk->length > INSN_MAX_LENGTH || disk->trust > INSN_CERTAIN ||
+	    disk->name >= strings_size)
 		return false;
 	if (insn_decode_site(disk->bytes, disk->length, disk->vaddr, ret) < 0 || ret->length != disk->length)
 		return false;
@@ -262,7 +264,9 @@ static void put_site(const struct insn_site *site, void *to)
 /* The whole file as it will be; the caller frees. */
 static char *serialise(const struct insn_key *key, const struct insn_map *map, size_t *ret_len)
 {
-	struct disk_header header = { .version = CACHE_VERSION, .count = (uint32_t)map->count, .strings_size = map->strings_size };
+	struct disk_header header = { .version = CACHE_VERSION,
+				      .count = (uint32_t)map->count,
+				      .strings_size = map->strings_size };
 	size_t sites = map->count * sizeof(struct disk_site);
 	size_t body = sizeof(header) + sites + map->strings_size;
 	char *data = malloc(body + HASH_BYTES);
@@ -290,8 +294,8 @@ static int write_new(int dirfd, const char *name, const char *data, size_t len)
 }
 
 /*
- * A name of its own for each writer of this host. Two of the same number in different pid namespaces can disturb each other's file; its
- * digest makes that a lost entry at worst.
+ * A name of its own for each writer of this host. Two of the same number in different pid namespaces can disturb each
+ * other's file; its digest makes that a lost entry at worst.
  */
 static void temporary_name(const char *name, char *ret, size_t size)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Results of scanning, kept in a directory across runs: one small file per scanned file, named by its key. A cache file is written under
- * a temporary name and renamed, so that readers see all or nothing and concurrent writers do not disturb each other. What is read is
- * checked from end to end (version, key, checksum, every field against the scanned file's own bytes); anything wrong with
- * it means that there is no entry.
+ * Results of scanning, kept in a directory across runs: one small file per scanned file, named by its key. A cache file
+ * is written under a temporary name and renamed, so that readers see all or nothing and concurrent writers do not
+ * disturb each other. What is read is checked from end to end (version, key, checksum, every field against the scanned
+ * file's own bytes); anything wrong with it means that there is no entry.
  */
 #ifndef HS_INSN_CACHE_H
 #define HS_INSN_CACHE_H
@@ -12,8 +12,8 @@
 #include "insn/map.h"
 
 /*
- * What identifies the content of a file: its build-id with size and program headers, or the hash of all of it. The headers are in
- * the key because tools that move segments keep the build-id.
+ * What identifies the content of a file: its build-id with size and program headers, or the hash of all of it. The
+ * headers are in the key because tools that move segments keep the build-id.
  */
 struct insn_key {
 	unsigned char bytes[HASH_BYTES];
@@ -24,8 +24,8 @@ struct insn_key {
 int insn_key_of(int fd, struct insn_key *ret);
 
 /*
- * The entry for key in the directory, checked against the file fd. *ret_map is the caller's. 0; -ENOENT when there is none that
- * is valid; -ENOMEM.
+ * The entry for key in the directory, checked against the file fd. *ret_map is the caller's. 0; -ENOENT when there is
+ * none that is valid; -ENOMEM.
  */
 int insn_cache_load(int dirfd, const struct insn_key *key, int fd, struct insn_map **ret_map);
 

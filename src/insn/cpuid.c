@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two tables: features (cpuid_features.def) and leaves. A leaf without a row reads as zero; feature words are the host's, masked by the
- * features that the level shows; everything that names a place (APIC ids), a count of processors, a frequency or the host is made here.
+ * Two tables: features (cpuid_features.def) and leaves. A leaf without a row reads as zero; feature words are the
+ * host's, masked by the features that the level shows; everything that names a place (APIC ids), a count of processors,
+ * a frequency or the host is made here.
  *
- * The levels other than host are one processor on every host: AuthenticAMD, family 15, model 107, the model number that emulators use
- * for "some x86-64"; programs take it for an old one and go by the feature bits.
+ * The levels other than host are one processor on every host: AuthenticAMD, family 15, model 107, the model number that
+ * emulators use for "some x86-64"; programs take it for an old one and go by the feature bits.
  *
- * Leaf 0DH (sizes of the XSAVE area) is the host's, whole, where XSAVE is shown at all: the hardware writes areas of the size that
- * belongs to the real XCR0, and a smaller number would make programs allocate too little.
+ * Leaf 0DH (sizes of the XSAVE area) is the host's, whole, where XSAVE is shown at all: the hardware writes areas of
+ * the size that belongs to the real XCR0, and a smaller number would make programs allocate too little.
  */
 #include "insn/cpuid.h"
 
@@ -18,16 +19,16 @@
 #include "base/cleanup.h"
 #include "insn/cpuid_table.h"
 
-#define MODEL_MAX_BASIC     0xdu
+#define MODEL_MAX_BASIC	    0xdu
 #define MODEL_MAX_EXTENDED  0x80000008u
-#define HOST_MAX_BASIC      0x16u
+#define HOST_MAX_BASIC	    0x16u
 #define HOST_MAX_EXTENDED   0x80000021u
-#define MODEL_SIGNATURE     0x00060fb1u /* family 15, model 107, stepping 1 */
+#define MODEL_SIGNATURE	    0x00060fb1u /* family 15, model 107, stepping 1 */
 #define MODEL_ADDRESS_SIZES 0x00003028u /* 48 bits virtual, 40 physical */
-#define CRYSTAL_HZ          25000000u
-#define FEATURE_HTT         (1u << 28) /* 1.EDX */
-#define FEATURE_CMP_LEGACY  (1u << 1)  /* 80000001.ECX */
-#define EDX_MIRRORED        0x0183f3ffu /* AMD: bits of 80000001.EDX that repeat 1.EDX */
+#define CRYSTAL_HZ	    25000000u
+#define FEATURE_HTT	    (1u << 28)	/* 1.EDX */
+#define FEATURE_CMP_LEGACY  (1u << 1)	/* 80000001.ECX */
+#define EDX_MIRRORED	    0x0183f3ffu /* AMD: bits of 80000001.EDX that repeat 1.EDX */
 
 static const char *const level_names[CPUID_LEVEL_COUNT] = {
 	[CPUID_HOST] = "host",
@@ -44,8 +45,13 @@ static const char *const brands[CPUID_LEVEL_COUNT] = {
 };
 
 static const struct cpuid_feature features[] = {
-#define FEATURE(leaf_, subleaf_, reg_, bit_, name_, level_) \
-	{ .leaf = leaf_, .subleaf = subleaf_, .reg = CPUID_##reg_, .bit = bit_, .name = name_, .show = CPUID_SHOW_##level_ },
+#define FEATURE(leaf_, subleaf_, reg_, bit_, name_, level_)                                                            \
+	{ .leaf = leaf_,                                                                                               \
+	  .subleaf = subleaf_,                                                                                         \
+	  .reg = CPUID_##reg_,                                                                                         \
+	  .bit = bit_,                                                                                                 \
+	  .name = name_,                                                                                               \
+	  .show = CPUID_SHOW_##level_ },
 #define SYNTHETIC(name_) { .reg = CPUID_NO_REG, .name = name_, .show = CPUID_SHOW_ALL },
 #include "insn/cpuid_features.def"
 #undef FEATURE
@@ -141,7 +147,8 @@ static uint32_t shown_bits(const struct cpuid_model *model, uint32_t leaf, uint3
 	for (size_t i = 0; i < ARRAY_SIZE(features); i++) {
 		const struct cpuid_feature *f = &features[i];
 
-		if (f->leaf == leaf && f->subleaf == subleaf && f->reg == reg && cpuid_level_shows(model->level, f->show))
+		if (f->leaf == leaf && f->subleaf == subleaf && f->reg == reg &&
+		    cpuid_level_shows(model->level, f->show))
 			bits |= 1u << f->bit;
 	}
 	return bits;
@@ -301,7 +308,7 @@ static void leaf_brand(const struct question *q)
 
 static void leaf_caches(const struct question *q)
 {
-	static const struct insn_cpuid l1 = { 0xff40ff40, 0xff40ff40, 0x20080140, 0x20080140 }; /* 32 KB, 8 ways */
+	static const struct insn_cpuid l1 = { 0xff40ff40, 0xff40ff40, 0x20080140, 0x20080140 };	   /* 32 KB, 8 ways */
 	static const struct insn_cpuid l2_l3 = { 0x48002200, 0x68004200, 0x02006140, 0x00408140 }; /* 512 KB, 8 MB */
 
 	if (is_host(q))

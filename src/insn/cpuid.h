@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The processor that a guest sees. One table of features (cpuid_features.def) decides the answers of CPUID, AT_HWCAP, AT_HWCAP2 and the
- * text of /proc/cpuinfo, so that they agree. A feature that the host lacks is never shown, because the guest's code runs on
- * the host.
+ * The processor that a guest sees. One table of features (cpuid_features.def) decides the answers of CPUID, AT_HWCAP,
+ * AT_HWCAP2 and the text of /proc/cpuinfo, so that they agree. A feature that the host lacks is never shown, because
+ * the guest's code runs on the host.
  *
  * Pure: the host's own answers are handed in.
  */
@@ -13,17 +13,17 @@
 #include "insn/emulate.h"
 
 enum cpuid_level {
-	CPUID_HOST = 0,  /* the host's vendor, model and features, less what cannot be controlled */
-	CPUID_BASELINE,  /* x86-64 as of 2003: up to SSE2 */
-	CPUID_V2,        /* the levels of the x86-64 psABI */
+	CPUID_HOST = 0, /* the host's vendor, model and features, less what cannot be controlled */
+	CPUID_BASELINE, /* x86-64 as of 2003: up to SSE2 */
+	CPUID_V2,	/* the levels of the x86-64 psABI */
 	CPUID_V3,
 	CPUID_LEVEL_COUNT,
 };
 
 struct cpuid_model {
 	enum cpuid_level level;
-	unsigned cpus;     /* logical processors: one package, one thread per core; at least 1 */
-	uint64_t tsc_hz;   /* frequency of the virtual time stamp counter */
+	unsigned cpus;	 /* logical processors: one package, one thread per core; at least 1 */
+	uint64_t tsc_hz; /* frequency of the virtual time stamp counter */
 };
 
 /* Asks the host: the real CPUID instruction (cpuid_host_query) or a table of a test. */
@@ -34,8 +34,8 @@ int cpuid_level_parse(const char *name, enum cpuid_level *ret);
 const char *cpuid_level_name(enum cpuid_level level);
 
 /*
- * Checks that the host has all that the model's level promises. -ENOTSUP with a message that names what is missing. For the
- * levels other than host, a program built for that level may use it all.
+ * Checks that the host has all that the model's level promises. -ENOTSUP with a message that names what is missing. For
+ * the levels other than host, a program built for that level may use it all.
  */
 int cpuid_check(const struct cpuid_model *model, cpuid_query_fn query, void *arg, struct error *err);
 

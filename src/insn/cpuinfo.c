@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * /proc/cpuinfo as Linux prints it, made from the answers of cpuid_answer() alone: whatever a program learns from the text it
- * also learns from the instruction.
+ * /proc/cpuinfo as Linux prints it, made from the answers of cpuid_answer() alone: whatever a program learns from the
+ * text it also learns from the instruction.
  */
 #include "insn/cpuid.h"
 
@@ -105,7 +105,8 @@ static void print_identity(FILE *f, const struct source *s, unsigned cpu)
 	fprintf(f, "cpu family\t: %u\nmodel\t\t: %u\n", signature.family, signature.model);
 	print_brand(f, s);
 	fprintf(f, "stepping\t: %u\nmicrocode\t: 0x1\n", signature.stepping);
-	fprintf(f, "cpu MHz\t\t: %" PRIu64 ".%03" PRIu64 "\n", s->model->tsc_hz / 1000000, s->model->tsc_hz / 1000 % 1000);
+	fprintf(f, "cpu MHz\t\t: %" PRIu64 ".%03" PRIu64 "\n", s->model->tsc_hz / 1000000,
+		s->model->tsc_hz / 1000 % 1000);
 	fprintf(f, "cache size\t: %u KB\n", ask(s, 0x80000006, 0).ecx >> 16);
 }
 
@@ -128,7 +129,8 @@ static void print_processor(FILE *f, const struct source *s, unsigned cpu)
 	print_flags(f, s);
 	fprintf(f, "bogomips\t: %" PRIu64 ".%02" PRIu64 "\n", s->model->tsc_hz / 500000, s->model->tsc_hz / 5000 % 100);
 	fprintf(f, "clflush size\t: %u\ncache_alignment\t: %u\n", flush_line, flush_line);
-	fprintf(f, "address sizes\t: %u bits physical, %u bits virtual\npower management:\n\n", sizes & 0xff, sizes >> 8 & 0xff);
+	fprintf(f, "address sizes\t: %u bits physical, %u bits virtual\npower management:\n\n", sizes & 0xff,
+		sizes >> 8 & 0xff);
 }
 
 char *cpuid_cpuinfo(const struct cpuid_model *model, cpuid_query_fn query, void *arg)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Zydis, reduced to the questions of decode.h. Operands are not decoded: the raw fields are enough, and three times as fast. */
+/* Zydis, reduced to the questions of decode.h. Operands are not decoded: the raw fields are enough, and three times as
+ * fast. */
 #include "insn/decode.h"
 
 #include <Zydis/Zydis.h>
@@ -10,8 +11,8 @@ static const struct {
 	ZydisMnemonic mnemonic;
 	enum insn_kind kind;
 } kinds[] = {
-	{ ZYDIS_MNEMONIC_RDTSC, INSN_RDTSC },   { ZYDIS_MNEMONIC_RDTSCP, INSN_RDTSCP },
-	{ ZYDIS_MNEMONIC_CPUID, INSN_CPUID },   { ZYDIS_MNEMONIC_RDRAND, INSN_RDRAND },
+	{ ZYDIS_MNEMONIC_RDTSC, INSN_RDTSC },	{ ZYDIS_MNEMONIC_RDTSCP, INSN_RDTSCP },
+	{ ZYDIS_MNEMONIC_CPUID, INSN_CPUID },	{ ZYDIS_MNEMONIC_RDRAND, INSN_RDRAND },
 	{ ZYDIS_MNEMONIC_RDSEED, INSN_RDSEED }, { ZYDIS_MNEMONIC_RDPID, INSN_RDPID },
 	{ ZYDIS_MNEMONIC_XGETBV, INSN_XGETBV }, { ZYDIS_MNEMONIC_XBEGIN, INSN_XBEGIN },
 };

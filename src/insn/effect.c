@@ -82,16 +82,18 @@ static bool address_of(const ZydisDecodedInstruction *z, const ZydisDecodedOpera
 }
 
 /*
- * Instructions whose listed operand is not the whole truth: BTS and its kin with a register operand reach beyond it, ENTER pushes
- * more, CLZERO takes the whole line, POP to (%rsp) uses the new stack pointer.
+ * Instructions whose listed operand is not the whole truth: BTS and its kin with a register operand reach beyond it,
+ * ENTER pushes more, CLZERO takes the whole line, POP to (%rsp) uses the new stack pointer.
  */
 static bool is_special(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *ops)
 {
-	bool bit_test = z->mnemonic == ZYDIS_MNEMONIC_BTS || z->mnemonic == ZYDIS_MNEMONIC_BTR || z->mnemonic == ZYDIS_MNEMONIC_BTC;
+	bool bit_test = z->mnemonic == ZYDIS_MNEMONIC_BTS || z->mnemonic == ZYDIS_MNEMONIC_BTR ||
+			z->mnemonic == ZYDIS_MNEMONIC_BTC;
 	bool to_stack = ops[0].type == ZYDIS_OPERAND_TYPE_MEMORY && ops[0].mem.base == ZYDIS_REGISTER_RSP;
 
-	return (bit_test && ops[1].type == ZYDIS_OPERAND_TYPE_REGISTER) || (z->mnemonic == ZYDIS_MNEMONIC_POP && to_stack) ||
-	       z->mnemonic == ZYDIS_MNEMONIC_ENTER || z->mnemonic == ZYDIS_MNEMONIC_CLZERO;
+	return (bit_test && ops[1].type == ZYDIS_OPERAND_TYPE_REGISTER) ||
+	       (z->mnemonic == ZYDIS_MNEMONIC_POP && to_stack) || z->mnemonic == ZYDIS_MNEMONIC_ENTER ||
+	       z->mnemonic == ZYDIS_MNEMONIC_CLZERO;
 }
 
 static void add_write(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op, const struct insn_regs *regs,
@@ -100,8 +102,8 @@ static void add_write(const ZydisDecodedInstruction *z, const ZydisDecodedOperan
 	uint32_t len = (op->size + 7u) / 8u;
 	uint64_t address;
 
-	if (op->mem.type != ZYDIS_MEMOP_TYPE_MEM || len == 0 || len > INSN_MAX_WRITE_LEN || effect->count == INSN_MAX_WRITES ||
-	    !address_of(z, op, regs, &address)) {
+	if (op->mem.type != ZYDIS_MEMOP_TYPE_MEM || len == 0 || len > INSN_MAX_WRITE_LEN ||
+	    effect->count == INSN_MAX_WRITES || !address_of(z, op, regs, &address)) {
 		effect->unknown = true;
 		return;
 	}

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What one instruction may write to memory, known before it is stepped: the caller of the spin detector (engine/spin.h) reads those bytes
- * before and after the step and so learns whether memory changed.
+ * What one instruction may write to memory, known before it is stepped: the caller of the spin detector (engine/spin.h)
+ * reads those bytes before and after the step and so learns whether memory changed.
  */
 #ifndef HS_INSN_EFFECT_H
 #define HS_INSN_EFFECT_H
 
 #include "insn/emulate.h"
 
-#define INSN_MAX_WRITES    2
+#define INSN_MAX_WRITES	   2
 #define INSN_MAX_WRITE_LEN 64
 
 struct insn_effect {
 	uint8_t length;
-	bool unknown;  /* may write what cannot be told in advance: count it as a change of memory */
-	bool leaves;   /* enters the kernel (SYSCALL, INT n) or finds out about the host (RDTSC...): no step of a loop */
+	bool unknown; /* may write what cannot be told in advance: count it as a change of memory */
+	bool leaves;  /* enters the kernel (SYSCALL, INT n) or finds out about the host (RDTSC...): no step of a loop */
 	uint8_t count;
 	struct {
 		uint64_t address;
@@ -23,8 +23,9 @@ struct insn_effect {
 };
 
 /*
- * The effect of the instruction at code[0..len) with these registers (gpr, rip, rflags, fs_base, gs_base). For a repeated string instruction:
- * of one repetition, which is what a single step does. 0, or -EILSEQ when it does not decode.
+ * The effect of the instruction at code[0..len) with these registers (gpr, rip, rflags, fs_base, gs_base). For a
+ * repeated string instruction: of one repetition, which is what a single step does. 0, or -EILSEQ when it does not
+ * decode.
  */
 int insn_effect_of(const uint8_t *code, size_t len, const struct insn_regs *regs, struct insn_effect *ret);
 

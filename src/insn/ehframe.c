@@ -15,9 +15,20 @@
 #include "base/cleanup.h"
 
 enum {
-	PE_ABSPTR = 0x00, PE_ULEB128 = 0x01, PE_UDATA2 = 0x02, PE_UDATA4 = 0x03, PE_UDATA8 = 0x04,
-	PE_SLEB128 = 0x09, PE_SDATA2 = 0x0a, PE_SDATA4 = 0x0b, PE_SDATA8 = 0x0c,
-	PE_PCREL = 0x10, PE_DATAREL = 0x30, PE_RELATION = 0x70, PE_INDIRECT = 0x80, PE_OMIT = 0xff,
+	PE_ABSPTR = 0x00,
+	PE_ULEB128 = 0x01,
+	PE_UDATA2 = 0x02,
+	PE_UDATA4 = 0x03,
+	PE_UDATA8 = 0x04,
+	PE_SLEB128 = 0x09,
+	PE_SDATA2 = 0x0a,
+	PE_SDATA4 = 0x0b,
+	PE_SDATA8 = 0x0c,
+	PE_PCREL = 0x10,
+	PE_DATAREL = 0x30,
+	PE_RELATION = 0x70,
+	PE_INDIRECT = 0x80,
+	PE_OMIT = 0xff,
 };
 
 /* A bounded reader. Once it has failed every read gives zero and `bad` stays. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Function bounds and landing pads from .eh_frame and .gcc_except_table (LSB 5.0, Itanium C++ ABI: exception handling tables). Sections
- * are untrusted; what cannot be read ends the list.
+ * Function bounds and landing pads from .eh_frame and .gcc_except_table (LSB 5.0, Itanium C++ ABI: exception handling
+ * tables). Sections are untrusted; what cannot be read ends the list.
  */
 #ifndef HS_INSN_EHFRAME_H
 #define HS_INSN_EHFRAME_H

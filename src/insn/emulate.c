@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One small function per kind, found through a table. They write results only; the step over the instruction is common, except for
- * XBEGIN, which goes to its abort handler.
+ * One small function per kind, found through a table. They write results only; the step over the instruction is common,
+ * except for XBEGIN, which goes to its abort handler.
  */
 #include "insn/emulate.h"
 
@@ -49,7 +49,8 @@ static void set_sized(uint64_t *reg, unsigned width, uint64_t value)
 		*reg = value;
 }
 
-/* RDRAND and RDSEED: CF says whether there was a number, the other arithmetic flags are cleared; no number reads as zero. */
+/* RDRAND and RDSEED: CF says whether there was a number, the other arithmetic flags are cleared; no number reads as
+ * zero. */
 static int emulate_random(const struct insn_site *site, struct insn_regs *regs, const struct insn_answers *a)
 {
 	set_sized(&regs->gpr[site->dest], site->width, a->random_fails ? 0 : a->random);
@@ -84,8 +85,9 @@ static int emulate_xbegin(const struct insn_site *site, struct insn_regs *regs, 
 	return INSN_DONE;
 }
 
-static int (*const emulators[INSN_KIND_COUNT])(const struct insn_site *, struct insn_regs *, const struct insn_answers *) = {
-	[INSN_RDTSC] = emulate_rdtsc,   [INSN_RDTSCP] = emulate_rdtscp, [INSN_CPUID] = emulate_cpuid,
+static int (*const emulators[INSN_KIND_COUNT])(const struct insn_site *, struct insn_regs *,
+					       const struct insn_answers *) = {
+	[INSN_RDTSC] = emulate_rdtsc,	[INSN_RDTSCP] = emulate_rdtscp, [INSN_CPUID] = emulate_cpuid,
 	[INSN_RDRAND] = emulate_random, [INSN_RDSEED] = emulate_random, [INSN_RDPID] = emulate_rdpid,
 	[INSN_XGETBV] = emulate_xgetbv, [INSN_XBEGIN] = emulate_xbegin,
 };

@@ -12,7 +12,7 @@ enum mark { UNKNOWN = 0, BEGIN, INSIDE, TABLE };
 
 #define MAX_TABLE_ENTRIES  65536
 #define FUNCTION_ALIGNMENT 16
-#define MAX_GAP            (256 * 1024)
+#define MAX_GAP		   (256 * 1024)
 
 static int addresses_add(struct insn_addresses *list, uint64_t vaddr)
 {
@@ -29,7 +29,8 @@ static int addresses_add(struct insn_addresses *list, uint64_t vaddr)
 	return 0;
 }
 
-int insn_flow_init(struct insn_flow *flow, const struct insn_image *image, uint64_t start, uint64_t end, bool is_function)
+int insn_flow_init(struct insn_flow *flow, const struct insn_image *image, uint64_t start, uint64_t end,
+		   bool is_function)
 {
 	*flow = (struct insn_flow){ .image = image, .start = start, .end = end, .is_function = is_function };
 	flow->code = insn_image_at(image, start, &flow->readable);
@@ -137,7 +138,8 @@ int insn_flow_follow(struct insn_flow *flow, uint64_t root)
 	return r;
 }
 
-/* Decodes from vaddr to the end of the straight path, or into the beginning of a known instruction, or out of the region. */
+/* Decodes from vaddr to the end of the straight path, or into the beginning of a known instruction, or out of the
+ * region. */
 static bool path_is_sound(const struct insn_flow *flow, uint64_t vaddr)
 {
 	struct insn_decoded d;
@@ -239,8 +241,8 @@ static uint64_t entry_target(const uint8_t *at, size_t width, uint64_t table)
 }
 
 /*
- * The entries of a table as long as they lead into the region; `next`, the address of another one behind it, ends this one. What
- * is behind the last entry can look like an entry too, so that targets are guesses.
+ * The entries of a table as long as they lead into the region; `next`, the address of another one behind it, ends this
+ * one. What is behind the last entry can look like an entry too, so that targets are guesses.
  */
 static size_t count_entries(const struct insn_flow *flow, uint64_t table, uint64_t next, size_t width)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Headers are read by hand, because the program headers are all that a stripped file is sure to have; sections through libelf. */
+/* Headers are read by hand, because the program headers are all that a stripped file is sure to have; sections through
+ * libelf. */
 #include "insn/image.h"
 
 #include <elf.h>
@@ -174,7 +175,8 @@ static int add_symbols(struct insn_image *image, Elf *elf, Elf_Scn *scn, const G
 }
 
 /* Calls fn for every section: 0, or what fn returned. */
-static int each_section(struct insn_image *image, Elf *elf, int (*fn)(struct insn_image *, Elf *, Elf_Scn *, const GElf_Shdr *))
+static int each_section(struct insn_image *image, Elf *elf,
+			int (*fn)(struct insn_image *, Elf *, Elf_Scn *, const GElf_Shdr *))
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr shdr;
@@ -345,7 +347,8 @@ int insn_image_each_pointer(const struct insn_image *image, int (*fn)(void *arg,
 	int r;
 
 	r = each_relocated(image, &sink);
-	/* A position-independent file has relocations for all its pointers; words that look like addresses are something else. */
+	/* A position-independent file has relocations for all its pointers; words that look like addresses are
+	 * something else. */
 	for (size_t i = 0; r == 0 && !image->is_relocatable_address && i < image->segment_count; i++)
 		if (!image->segments[i].exec)
 			r = each_word(image, &image->segments[i], &sink);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An ELF file in memory, as far as finding code needs it. The file is untrusted: every offset is checked against its size,
- * and a part that does not hold together (sections, symbols, .eh_frame) counts as absent, because programs run without them.
+ * An ELF file in memory, as far as finding code needs it. The file is untrusted: every offset is checked against its
+ * size, and a part that does not hold together (sections, symbols, .eh_frame) counts as absent, because programs run
+ * without them.
  */
 #ifndef HS_INSN_IMAGE_H
 #define HS_INSN_IMAGE_H
@@ -24,7 +25,7 @@ struct insn_function {
 struct insn_symbol {
 	uint64_t start, size;
 	const char *name; /* inside the image */
-	bool is_data;     /* an object, not a function */
+	bool is_data;	  /* an object, not a function */
 };
 
 struct insn_image {
@@ -66,7 +67,8 @@ const struct insn_function *insn_image_function(const struct insn_image *image, 
 /* The last symbol at or below the address that can contain it; NULL: none. */
 const struct insn_symbol *insn_image_symbol(const struct insn_image *image, uint64_t vaddr);
 
-/* Calls fn with every address that relocations or, without them, words of data name, in any order; stops on non-zero. */
+/* Calls fn with every address that relocations or, without them, words of data name, in any order; stops on non-zero.
+ */
 int insn_image_each_pointer(const struct insn_image *image, int (*fn)(void *arg, uint64_t vaddr), void *arg);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Instructions that let a program see what no system call shows: time (RDTSC, RDTSCP), the processor (CPUID, RDPID, XGETBV),
- * randomness (RDRAND, RDSEED), and transactions whose aborts depend on timing (XBEGIN). On hosts where the hardware cannot make them
- * fault they are found in the guest's code and replaced by a trapping instruction; see scan.h, patch.h, emulate.h.
+ * Instructions that let a program see what no system call shows: time (RDTSC, RDTSCP), the processor (CPUID, RDPID,
+ * XGETBV), randomness (RDRAND, RDSEED), and transactions whose aborts depend on timing (XBEGIN). On hosts where the
+ * hardware cannot make them fault they are found in the guest's code and replaced by a trapping instruction; see
+ * scan.h, patch.h, emulate.h.
  *
  * This header has the words that all of src/insn/ shares.
  */
@@ -30,32 +31,47 @@ enum insn_kind {
 
 /* Numbers of the general registers as instructions encode them. */
 enum insn_reg {
-	INSN_RAX, INSN_RCX, INSN_RDX, INSN_RBX, INSN_RSP, INSN_RBP, INSN_RSI, INSN_RDI,
-	INSN_R8, INSN_R9, INSN_R10, INSN_R11, INSN_R12, INSN_R13, INSN_R14, INSN_R15,
+	INSN_RAX,
+	INSN_RCX,
+	INSN_RDX,
+	INSN_RBX,
+	INSN_RSP,
+	INSN_RBP,
+	INSN_RSI,
+	INSN_RDI,
+	INSN_R8,
+	INSN_R9,
+	INSN_R10,
+	INSN_R11,
+	INSN_R12,
+	INSN_R13,
+	INSN_R14,
+	INSN_R15,
 	INSN_REG_COUNT,
 };
 
 /* How sure it is that a place is code. Only certain and likely sites are replaced. */
 enum insn_trust {
 	INSN_UNSURE = 0, /* no flow of control is known that leads there: may be data; left alone and reported */
-	INSN_LIKELY,     /* between known code, behind an indirect jump that could not be resolved, and decodes seamlessly */
-	INSN_CERTAIN,    /* control flow from a known entry point leads there */
+	INSN_LIKELY,  /* between known code, behind an indirect jump that could not be resolved, and decodes seamlessly
+		       */
+	INSN_CERTAIN, /* control flow from a known entry point leads there */
 };
 
 /* One instruction. What is needed to replace and to answer it is all here, so that nothing is decoded at run time. */
 struct insn_site {
-	uint64_t offset;   /* in the file */
-	uint64_t vaddr;    /* as the ELF file has it, before relocation */
-	uint8_t kind;      /* enum insn_kind */
-	uint8_t trust;     /* enum insn_trust */
-	uint8_t length;    /* whole instruction with prefixes, 2..15 */
-	uint8_t dest;      /* enum insn_reg: RDRAND, RDSEED, RDPID; else 0 */
-	uint8_t width;     /* operand size in bits, 16, 32 or 64: RDRAND, RDSEED, RDPID; else 0 */
-	uint8_t opcode_at; /* where in the instruction the opcode bytes begin (after the prefixes) */
-	int32_t fallback;  /* XBEGIN: displacement of the abort handler from the end of the instruction */
+	uint64_t offset;		/* in the file */
+	uint64_t vaddr;			/* as the ELF file has it, before relocation */
+	uint8_t kind;			/* enum insn_kind */
+	uint8_t trust;			/* enum insn_trust */
+	uint8_t length;			/* whole instruction with prefixes, 2..15 */
+	uint8_t dest;			/* enum insn_reg: RDRAND, RDSEED, RDPID; else 0 */
+	uint8_t width;			/* operand size in bits, 16, 32 or 64: RDRAND, RDSEED, RDPID; else 0 */
+	uint8_t opcode_at;		/* where in the instruction the opcode bytes begin (after the prefixes) */
+	int32_t fallback;		/* XBEGIN: displacement of the abort handler from the end of the instruction */
 	uint8_t bytes[INSN_MAX_LENGTH]; /* the original bytes; the rest is zero */
-	uint32_t name;     /* offset of the function's name in the map's strings; 0: unknown */
-	uint32_t name_offset; /* distance from the function's start */
+	uint32_t name;			/* offset of the function's name in the map's strings; 0: unknown */
+	uint32_t name_offset;		/* distance from the function's start */
 };
 
 /* "rdtsc" ...; "none" for anything else. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What was found in one file: the sites, sorted by file offset, and the names of their functions. Immutable once made. */
+/* What was found in one file: the sites, sorted by file offset, and the names of their functions. Immutable once made.
+ */
 #ifndef HS_INSN_MAP_H
 #define HS_INSN_MAP_H
 

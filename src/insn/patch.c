@@ -58,7 +58,8 @@ static bool range_is_sane(uint64_t offset, uint64_t len, uint64_t address)
 	return len <= UINT64_MAX - offset && len <= UINT64_MAX - address;
 }
 
-int insn_patch_mapping(const struct insn_map *map, uint64_t offset, uint64_t len, uint64_t address, struct insn_patch **ret)
+int insn_patch_mapping(const struct insn_map *map, uint64_t offset, uint64_t len, uint64_t address,
+		       struct insn_patch **ret)
 {
 	_cleanup_free_ struct insn_patch *list = NULL;
 	size_t first, last, n = 0;
@@ -158,7 +159,8 @@ static size_t count_trusted(const struct insn_map *map, size_t first, size_t las
 	return n;
 }
 
-int insn_traps_map(struct insn_traps *traps, const struct insn_map *map, uint64_t offset, uint64_t len, uint64_t address)
+int insn_traps_map(struct insn_traps *traps, const struct insn_map *map, uint64_t offset, uint64_t len,
+		   uint64_t address)
 {
 	size_t first, last, at;
 	int r;

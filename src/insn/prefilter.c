@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sixteen positions at a time with SSE2, which every x86-64 has. The pair (byte, next byte) is compared with the pairs that
- * begin an opcode of interest:
+ * Sixteen positions at a time with SSE2, which every x86-64 has. The pair (byte, next byte) is compared with the pairs
+ *that begin an opcode of interest:
  *
  *	0F 31		RDTSC
  *	0F A2		CPUID

@@ -4,10 +4,11 @@
  *
  *	1. the pre-filter gives candidates: places of opcode bytes in executable segments;
  *	2. candidates are put into regions: the function of .eh_frame, else of a symbol, else the gap between those;
- *	3. flow of control is followed in each region (flow.h), with more and more kinds of roots as long as candidates are open:
- *	   the entry and symbols; jump tables and landing pads; addresses in data and relocations; branches from elsewhere;
- *	4. a candidate that is the opcode of a reached instruction is certain; one inside another instruction is none; the rest is
- *	   judged, and kept as unsure when it looks like data.
+ *	3. flow of control is followed in each region (flow.h), with more and more kinds of roots as long as candidates
+ *are open: the entry and symbols; jump tables and landing pads; addresses in data and relocations; branches from
+ *elsewhere;
+ *	4. a candidate that is the opcode of a reached instruction is certain; one inside another instruction is none;
+ *the rest is judged, and kept as unsure when it looks like data.
  *
  * Only regions with candidates are decoded: in a library of megabytes a few dozen functions.
  */
@@ -101,7 +102,8 @@ static bool is_data(const struct scan *s, uint64_t vaddr)
 {
 	const struct insn_symbol *symbol = insn_image_symbol(&s->image, vaddr);
 
-	return !insn_image_is_code(&s->image, vaddr) || (symbol && symbol->is_data && vaddr - symbol->start < symbol->size);
+	return !insn_image_is_code(&s->image, vaddr) ||
+	       (symbol && symbol->is_data && vaddr - symbol->start < symbol->size);
 }
 
 static void drop_data(struct scan *s)
@@ -272,7 +274,9 @@ static int follow_pointer(void *arg, uint64_t vaddr)
 /* The target of the direct branch or call with a 32-bit distance whose opcode is at code[at]; 0: there is none. */
 static uint64_t branch_target(const uint8_t *code, size_t len, size_t at, uint64_t vaddr)
 {
-	size_t opcode = code[at] == 0xe8 || code[at] == 0xe9 ? 1 : at + 1 < len && code[at] == 0x0f && (code[at + 1] & 0xf0) == 0x80 ? 2 : 0;
+	size_t opcode = code[at] == 0xe8 || code[at] == 0xe9				    ? 1
+			: at + 1 < len && code[at] == 0x0f && (code[at + 1] & 0xf0) == 0x80 ? 2
+											    : 0;
 	int32_t distance;
 
 	if (opcode == 0 || len - at < opcode + sizeof(distance))
@@ -394,7 +398,8 @@ static int try_site(struct scan *s, uint64_t start, uint64_t opcode, enum insn_t
 	return r < 0 ? r : 1;
 }
 
-/* Not reached: a likely instruction, or the bare opcode, unsure; nothing when likely code has it as a part of something else. */
+/* Not reached: a likely instruction, or the bare opcode, unsure; nothing when likely code has it as a part of something
+ * else. */
 static int judge_candidate(struct scan *s, const struct insn_flow *flow, uint64_t opcode)
 {
 	uint64_t start;

@@ -6,8 +6,8 @@
 #include "insn/map.h"
 
 /*
- * Scans an ELF file in memory. *ret_map is the caller's. 0; -ENOEXEC when it is no 64-bit x86 ELF program or library (nothing to
- * find); -ENOMEM.
+ * Scans an ELF file in memory. *ret_map is the caller's. 0; -ENOEXEC when it is no 64-bit x86 ELF program or library
+ * (nothing to find); -ENOMEM.
  */
 int insn_scan_elf(const void *bytes, size_t size, struct insn_map **ret_map);
 

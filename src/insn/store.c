@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A growing array of known files, searched from the end: a run maps dozens, and asks most often for those it mapped last. */
+/* A growing array of known files, searched from the end: a run maps dozens, and asks most often for those it mapped
+ * last. */
 #include "insn/store.h"
 
 #include <errno.h>
@@ -86,8 +87,8 @@ static const struct known_file *find_known(const struct insn_store *store, const
 	for (size_t i = store->count; i-- > 0;) {
 		const struct known_file *f = &store->files[i];
 
-		if (f->ino == st->st_ino && f->dev == st->st_dev && f->size == st->st_size && same_time(f->mtime, st->st_mtim) &&
-		    same_time(f->ctime, st->st_ctim))
+		if (f->ino == st->st_ino && f->dev == st->st_dev && f->size == st->st_size &&
+		    same_time(f->mtime, st->st_mtim) && same_time(f->ctime, st->st_ctim))
 			return f;
 	}
 	return NULL;
@@ -107,9 +108,12 @@ static int add_known(struct insn_store *store, const struct stat *st, struct ins
 		store->files = grown;
 		store->room = room;
 	}
-	store->files[store->count++] = (struct known_file){
-		.dev = st->st_dev, .ino = st->st_ino, .size = st->st_size, .mtime = st->st_mtim, .ctime = st->st_ctim, .map = map
-	};
+	store->files[store->count++] = (struct known_file){ .dev = st->st_dev,
+							    .ino = st->st_ino,
+							    .size = st->st_size,
+							    .mtime = st->st_mtim,
+							    .ctime = st->st_ctim,
+							    .map = map };
 	if (map) {
 		store->stats.sites += insn_map_count_trusted(map);
 		store->stats.unsure += map->count - insn_map_count_trusted(map);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The maps of all files that a run has mapped executable: asked for by descriptor, made once. In this process they are found by
- * the file's identity and times; across runs through the cache directory.
+ * The maps of all files that a run has mapped executable: asked for by descriptor, made once. In this process they are
+ * found by the file's identity and times; across runs through the cache directory.
  */
 #ifndef HS_INSN_STORE_H
 #define HS_INSN_STORE_H
@@ -16,15 +16,15 @@ struct insn_store_stats {
 };
 
 /*
- * cache_dir: absolute path, made (0700) with its last parent when it does not exist; NULL, or a directory that cannot be
- * used: no cache. NULL when out of memory.
+ * cache_dir: absolute path, made (0700) with its last parent when it does not exist; NULL, or a directory that cannot
+ * be used: no cache. NULL when out of memory.
  */
 struct insn_store *insn_store_new(const char *cache_dir);
 struct insn_store *insn_store_free(struct insn_store *store);
 
 /*
- * The map of an open file, which the store keeps until it is freed: 0. -ENOEXEC when there is nothing to find in such a file;
- * -errno.
+ * The map of an open file, which the store keeps until it is freed: 0. -ENOEXEC when there is nothing to find in such a
+ * file; -errno.
  */
 int insn_store_get(struct insn_store *store, int fd, const struct insn_map **ret_map);
 

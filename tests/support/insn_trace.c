@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs a program with its instructions replaced, as simply as can be: ptrace, one thread, made-up answers. It shows that maps, patches,
- * traps and emulation fit together, without the engine.
+ * Runs a program with its instructions replaced, as simply as can be: ptrace, one thread, made-up answers. It shows
+ *that maps, patches, traps and emulation fit together, without the engine.
  *
  * usage: insn_trace [-v] [-m LEVEL] PROGRAM [ARGUMENT...]
  *	-v	counts of traps by kind on stderr at the end
  *	-m	processor model: host, baseline, x86-64-v2, x86-64-v3
  *
- * Time advances by 1000 for each RDTSC; random numbers are those of a stream. Exit status: the program's, 128 + n for signal n, 99
- * when the tracer failed.
+ * Time advances by 1000 for each RDTSC; random numbers are those of a stream. Exit status: the program's, 128 + n for
+ *signal n, 99 when the tracer failed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -91,7 +91,8 @@ static void patch_all(struct tracer *t)
 	if (!maps)
 		die(path);
 	while (fgets(line, sizeof(line), maps))
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*s %*s %4199s", &start, &end, modes, &offset, file) == 5 &&
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*s %*s %4199s", &start, &end, modes, &offset,
+			   file) == 5 &&
 		    modes[2] == 'x' && file[0] == '/')
 			patch_mapping(t, file, start, end - start, offset);
 	(void)fclose(maps);
@@ -100,8 +101,8 @@ static void patch_all(struct tracer *t)
 static struct insn_regs from_user(const struct user_regs_struct *u)
 {
 	return (struct insn_regs){
-		.gpr = { u->rax, u->rcx, u->rdx, u->rbx, u->rsp, u->rbp, u->rsi, u->rdi,
-			 u->r8, u->r9, u->r10, u->r11, u->r12, u->r13, u->r14, u->r15 },
+		.gpr = { u->rax, u->rcx, u->rdx, u->rbx, u->rsp, u->rbp, u->rsi, u->rdi, u->r8, u->r9, u->r10, u->r11,
+			 u->r12, u->r13, u->r14, u->r15 },
 		.rip = u->rip,
 		.rflags = u->eflags,
 	};

@@ -103,7 +103,7 @@ Test(cache, each_damaged_byte_makes_it_worthless, .init = set_up, .fini = tear_d
 
 	cr_assert_eq(insn_cache_save(dir_fd, &key, map), 0);
 	cr_assert_eq(fd_read_file(dir_fd, name, 1 << 20, &data, &len), 0);
-	for (size_t i = 0; i < len; i += len > 4096 ? 7 : 1) {
+	for (size_t i = 0; i<len; i += len> 4096 ? 7 : 1) {
 		data[i] ^= 0x41;
 		write_entry(data, len);
 		data[i] ^= 0x41;

@@ -31,13 +31,16 @@ static void poor_query(void *arg, uint32_t leaf, uint32_t subleaf, struct insn_c
 }
 
 static const uint32_t all_leaves[] = {
-	0x0, 0x1, 0x2, 0x3, 0x4, 0x5, 0x6, 0x7, 0x8, 0x9, 0xa, 0xb, 0xc, 0xd, 0xf, 0x10, 0x12, 0x14, 0x15, 0x16, 0x17, 0x18,
-	0x19, 0x1a, 0x1f, 0x20, 0x24, 0x40000000, 0x40000001, 0x40000010, 0x7fffffff, 0x80000000, 0x80000001, 0x80000005,
-	0x80000006, 0x80000007, 0x80000008, 0x80000009, 0x8000000a, 0x8000001a, 0x8000001b, 0x8000001d, 0x8000001e, 0x8000001f,
-	0x80000020, 0x80000021, 0x80000026, 0x8fffffff, 0xc0000000, 0xffffffff,
+	0x0,	    0x1,	0x2,	    0x3,	0x4,	    0x5,	0x6,	    0x7,	0x8,
+	0x9,	    0xa,	0xb,	    0xc,	0xd,	    0xf,	0x10,	    0x12,	0x14,
+	0x15,	    0x16,	0x17,	    0x18,	0x19,	    0x1a,	0x1f,	    0x20,	0x24,
+	0x40000000, 0x40000001, 0x40000010, 0x7fffffff, 0x80000000, 0x80000001, 0x80000005, 0x80000006, 0x80000007,
+	0x80000008, 0x80000009, 0x8000000a, 0x8000001a, 0x8000001b, 0x8000001d, 0x8000001e, 0x8000001f, 0x80000020,
+	0x80000021, 0x80000026, 0x8fffffff, 0xc0000000, 0xffffffff,
 };
 
-static struct insn_cpuid ask(enum cpuid_level level, unsigned cpus, cpuid_query_fn query, uint32_t leaf, uint32_t subleaf)
+static struct insn_cpuid ask(enum cpuid_level level, unsigned cpus, cpuid_query_fn query, uint32_t leaf,
+			     uint32_t subleaf)
 {
 	struct cpuid_model model = { .level = level, .cpus = cpus, .tsc_hz = 1000000000 };
 	struct insn_cpuid host, shown;
@@ -55,8 +58,9 @@ Test(cpuid, table_has_each_bit_once)
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < i; j++) {
 			if (f[i].reg != CPUID_NO_REG)
-				cr_assert(f[i].leaf != f[j].leaf || f[i].subleaf != f[j].subleaf || f[i].reg != f[j].reg ||
-						  f[i].bit != f[j].bit, "%s twice", f[i].name);
+				cr_assert(f[i].leaf != f[j].leaf || f[i].subleaf != f[j].subleaf ||
+						  f[i].reg != f[j].reg || f[i].bit != f[j].bit,
+					  "%s twice", f[i].name);
 			cr_assert(!*f[i].name || strcmp(f[i].name, f[j].name), "%s named twice", f[i].name);
 		}
 }
@@ -85,7 +89,8 @@ Test(cpuid, what_cannot_be_controlled_is_hidden_everywhere)
 	for (unsigned level = 0; level < CPUID_LEVEL_COUNT; level++) {
 		struct insn_cpuid one = ask(level, 1, rich_query, 1, 0), seven = ask(level, 1, rich_query, 7, 0);
 
-		cr_assert_eq(one.ecx & (1u << 30 | 1u << 31 | 1u << 3 | 1u << 24), 0, "rdrand, hypervisor, monitor, deadline");
+		cr_assert_eq(one.ecx & (1u << 30 | 1u << 31 | 1u << 3 | 1u << 24), 0,
+			     "rdrand, hypervisor, monitor, deadline");
 		cr_assert_eq(seven.ebx & (1u << 18 | 1u << 11 | 1u << 4 | 1u << 25), 0, "rdseed, rtm, hle, pt");
 		cr_assert_eq(seven.ecx & (1u << 5 | 1u << 22), 0, "waitpkg, rdpid");
 		cr_assert_eq(ask(level, 1, rich_query, 0x80000008, 0).ebx & (1u << 4 | 1u << 1), 0, "rdpru, irperf");
@@ -144,21 +149,24 @@ Test(cpuid, levels_below_host_do_not_depend_on_the_host)
 				other.ebx &= all_leaves[i] == 1 ? 0x00ffffff : 0xffffffff;
 				cpuid_answer(&model, all_leaves[i], sub, &rich, &a);
 				cpuid_answer(&model, all_leaves[i], sub, &other, &b);
-				cr_assert(!memcmp(&a, &b, sizeof(a)), "%s leaf %x", cpuid_level_name(level), all_leaves[i]);
+				cr_assert(!memcmp(&a, &b, sizeof(a)), "%s leaf %x", cpuid_level_name(level),
+					  all_leaves[i]);
 			}
 }
 
 Test(cpuid, unknown_leaves_are_zero)
 {
-	static const uint32_t hidden[] = { 0x5, 0xa, 0xf, 0x10, 0x12, 0x14, 0x1f, 0x40000000, 0x40000001, 0x7fffffff,
-					   0x8000000a, 0x8000001b, 0x8000001f, 0x80000026, 0xc0000000, 0xffffffff };
+	static const uint32_t hidden[] = { 0x5,	       0xa,	   0xf,	       0x10,	   0x12,       0x14,
+					   0x1f,       0x40000000, 0x40000001, 0x7fffffff, 0x8000000a, 0x8000001b,
+					   0x8000001f, 0x80000026, 0xc0000000, 0xffffffff };
 	static const struct insn_cpuid zero = { 0 };
 
 	for (unsigned level = 0; level < CPUID_LEVEL_COUNT; level++)
 		for (size_t i = 0; i < ARRAY_SIZE(hidden); i++) {
 			struct insn_cpuid shown = ask(level, 2, rich_query, hidden[i], 0);
 
-			cr_assert(!memcmp(&shown, &zero, sizeof(zero)), "%s leaf %x", cpuid_level_name(level), hidden[i]);
+			cr_assert(!memcmp(&shown, &zero, sizeof(zero)), "%s leaf %x", cpuid_level_name(level),
+				  hidden[i]);
 		}
 }
 
@@ -208,9 +216,15 @@ Test(cpuid, names_parse)
 		int r;
 		enum cpuid_level level;
 	} rows[] = {
-		{ "host", 0, CPUID_HOST },       { "baseline", 0, CPUID_BASELINE }, { "x86-64", 0, CPUID_BASELINE },
-		{ "x86-64-v2", 0, CPUID_V2 },    { "v2", 0, CPUID_V2 },             { "x86-64-v3", 0, CPUID_V3 },
-		{ "v3", 0, CPUID_V3 },           { "v4", -EINVAL, 0 },              { "", -EINVAL, 0 },
+		{ "host", 0, CPUID_HOST },
+		{ "baseline", 0, CPUID_BASELINE },
+		{ "x86-64", 0, CPUID_BASELINE },
+		{ "x86-64-v2", 0, CPUID_V2 },
+		{ "v2", 0, CPUID_V2 },
+		{ "x86-64-v3", 0, CPUID_V3 },
+		{ "v3", 0, CPUID_V3 },
+		{ "v4", -EINVAL, 0 },
+		{ "", -EINVAL, 0 },
 		{ "Host", -EINVAL, 0 },
 	};
 
@@ -257,8 +271,8 @@ Test(cpuid, cpuinfo_agrees_with_the_instruction)
 			struct insn_cpuid shown = ask(level, 3, rich_query, f[i].leaf, f[i].subleaf);
 
 			if (*f[i].name && f[i].reg != CPUID_NO_REG)
-				cr_assert_eq(has_flag(flags, f[i].name), *cpuid_reg(&shown, f[i].reg) >> f[i].bit & 1, "%s",
-					     f[i].name);
+				cr_assert_eq(has_flag(flags, f[i].name), *cpuid_reg(&shown, f[i].reg) >> f[i].bit & 1,
+					     "%s", f[i].name);
 		}
 		cr_assert(has_flag(flags, "ht"));
 		cr_assert(strstr(text, "processor\t: 2\n") && !strstr(text, "processor\t: 3\n"));
@@ -280,14 +294,15 @@ Test(cpuid, hwcap_agrees_with_the_instruction)
 }
 
 /*
- * Linux's own text is the independent witness for names and bits: what we show of the host, Linux shows too, but for what
- * it makes up itself, and for what its boot parameters and errata lists can hide although the processor has it.
+ * Linux's own text is the independent witness for names and bits: what we show of the host, Linux shows too, but for
+ * what it makes up itself, and for what its boot parameters and errata lists can hide although the processor has it.
  */
 Test(cpuid, host_flags_are_a_subset_of_linux_own)
 {
 	static const char *const synthetic[] = { "constant_tsc", "nonstop_tsc", "tsc_known_freq", "xtopology",
-						 "xsaves", "pku", "ospke", "la57", "umip", "smap", "smep", "pcid",
-						 "invpcid", "erms", "fsrm", "ibt" };
+						 "xsaves",	 "pku",		"ospke",	  "la57",
+						 "umip",	 "smap",	"smep",		  "pcid",
+						 "invpcid",	 "erms",	"fsrm",		  "ibt" };
 	struct cpuid_model model = { .level = CPUID_HOST, .cpus = 1, .tsc_hz = 1000000000 };
 	_cleanup_free_ char *ours = cpuid_cpuinfo(&model, cpuid_host_query, NULL);
 	_cleanup_free_ char *linux_text = NULL;

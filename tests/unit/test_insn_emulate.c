@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Emulated instructions: rows by the SDM, and, where this processor has the instruction, the real one as a witness: given its own result as
- * the answer, the emulation must leave the same registers and flags.
+ * Emulated instructions: rows by the SDM, and, where this processor has the instruction, the real one as a witness:
+ * given its own result as the answer, the emulation must leave the same registers and flags.
  */
 #include "insn/emulate.h"
 
@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "insn/decode.h"
 
-#define PATTERN     0x1122334455667788ull
+#define PATTERN	    0x1122334455667788ull
 #define ALL_FLAGS   (INSN_FLAG_CF | INSN_FLAG_PF | INSN_FLAG_AF | INSN_FLAG_ZF | INSN_FLAG_SF | INSN_FLAG_OF)
 #define OTHER_FLAGS 0x202ull /* IF and the bit that is always one */
 
@@ -101,7 +101,8 @@ static const struct random_row random_rows[] = {
 	{ "rdrand eax", "\x0f\xc7\xf0", 3, INSN_RAX, false, 0x89abcdefull },
 	{ "rdrand rax", "\x48\x0f\xc7\xf0", 4, INSN_RAX, false, 0x0123456789abcdefull },
 	{ "rdrand r9w", "\x66\x41\x0f\xc7\xf1", 5, INSN_R9, false, 0x112233445566cdefull },
-	{ "rdrand with 66 and REX.W is 64 bits wide", "\x66\x48\x0f\xc7\xf3", 5, INSN_RBX, false, 0x0123456789abcdefull },
+	{ "rdrand with 66 and REX.W is 64 bits wide", "\x66\x48\x0f\xc7\xf3", 5, INSN_RBX, false,
+	  0x0123456789abcdefull },
 	{ "rdseed edi", "\x0f\xc7\xff", 3, INSN_RDI, false, 0x89abcdefull },
 	{ "rdseed r15", "\x49\x0f\xc7\xff", 4, INSN_R15, false, 0x0123456789abcdefull },
 	{ "rdrand cx fails: zero in 16 bits", "\x66\x0f\xc7\xf1", 4, INSN_RCX, true, 0x1122334455660000ull },
@@ -218,10 +219,10 @@ Test(emulate, invalid_sites_are_refused_and_touch_nothing)
 }
 
 /* Executes `insn` on this processor with %rax = PATTERN and all arithmetic flags set. */
-#define RUN_ON_RAX(insn, value, flags)                                                   \
-	__asm__ volatile("pushfq\n\torq $0x8d5, (%%rsp)\n\tpopfq\n\t" insn "\n\tpushfq\n\tpopq %1" \
-			 : "+a"(value), "=r"(flags)                                            \
-			 :                                                                     \
+#define RUN_ON_RAX(insn, value, flags)                                                                                 \
+	__asm__ volatile("pushfq\n\torq $0x8d5, (%%rsp)\n\tpopfq\n\t" insn "\n\tpushfq\n\tpopq %1"                     \
+			 : "+a"(value), "=r"(flags)                                                                    \
+			 :                                                                                             \
 			 : "cc", "memory")
 
 static void compare_random(const char *what, struct insn_site site, uint64_t value, uint64_t flags)

@@ -34,7 +34,8 @@ static struct insn_map *sample(void)
 	return map;
 }
 
-static void expect_patch(const struct insn_patch *p, uint64_t address, const char *bytes, const char *original, size_t len)
+static void expect_patch(const struct insn_patch *p, uint64_t address, const char *bytes, const char *original,
+			 size_t len)
 {
 	cr_assert_eq(p->address, address, "%lx", (unsigned long)p->address);
 	cr_assert_eq(p->len, len);
@@ -59,7 +60,8 @@ Test(patch, mapping_that_begins_inside_an_instruction)
 	struct insn_map *map = sample();
 	_cleanup_free_ struct insn_patch *list = NULL;
 
-	/* The changed byte of the rdrand is the first of this page, of the xbegin the second byte is in the next mapping. */
+	/* The changed byte of the rdrand is the first of this page, of the xbegin the second byte is in the next
+	 * mapping. */
 	cr_assert_eq(insn_patch_mapping(map, 0x1000, 0x1000, 0x500000, &list), 2);
 	expect_patch(&list[0], 0x500000, "\x0b", "\xc7", 1);
 	expect_patch(&list[1], 0x500fff, "\x0f", "\xc7", 1);
@@ -89,8 +91,8 @@ Test(patch, patched_instruction_is_ud2)
 	static const struct {
 		const char *bytes;
 		size_t len;
-	} rows[] = { { "\x0f\x31", 2 },		  { "\x0f\x01\xf9", 3 },     { "\x48\x0f\xc7\xf0", 4 },
-		     { "\x66\x0f\xc7\xf0", 4 },	  { "\xf3\x0f\xc7\xf8", 4 }, { "\x66\x41\x0f\xc7\xf8", 5 },
+	} rows[] = { { "\x0f\x31", 2 },		{ "\x0f\x01\xf9", 3 },	   { "\x48\x0f\xc7\xf0", 4 },
+		     { "\x66\x0f\xc7\xf0", 4 }, { "\xf3\x0f\xc7\xf8", 4 }, { "\x66\x41\x0f\xc7\xf8", 5 },
 		     { "\xc7\xf8\0\0\0\0", 6 }, { "\x66\xc7\xf8\0\0", 5 } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

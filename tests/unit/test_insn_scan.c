@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The byte filter against a plain search, decoding of sites, and the scanner on damaged files. Whole programs: integration/insn_map.sh. */
+/* The byte filter against a plain search, decoding of sites, and the scanner on damaged files. Whole programs:
+ * integration/insn_map.sh. */
 #include "insn/scan.h"
 
 #include <criterion/criterion.h>
@@ -81,7 +82,8 @@ Test(scan, sites_are_described_by_their_bytes)
 		const struct site_row *row = &site_rows[i];
 		struct insn_site site;
 
-		cr_assert_eq(insn_decode_site((const uint8_t *)row->bytes, row->len, 0x1000, &site), row->r, "%s", row->what);
+		cr_assert_eq(insn_decode_site((const uint8_t *)row->bytes, row->len, 0x1000, &site), row->r, "%s",
+			     row->what);
 		if (row->r)
 			continue;
 		cr_assert_eq(site.kind, row->kind, "%s", row->what);
@@ -103,7 +105,8 @@ Test(scan, what_is_no_elf_file_is_refused)
 	cr_assert_eq(insn_scan_fd(-1, &map), -EBADF);
 }
 
-/* The test program itself, which has RDTSC and CPUID (somewhere in what it links) and all tables that the scanner reads. */
+/* The test program itself, which has RDTSC and CPUID (somewhere in what it links) and all tables that the scanner
+ * reads. */
 Test(scan, damaged_files_do_no_harm)
 {
 	_cleanup_free_ char *file = NULL;

@@ -63,7 +63,9 @@ Test(spin, finds_generated_cycles_at_one_point_from_any_start)
 
 	rng_init(&rng, 1, "spin test", 0);
 	for (int round = 0; round < 2000; round++) {
-		struct walk w = { .tail = rng_below(&rng, 50), .cycle = 1 + rng_below(&rng, 60), .seed = rng_u64(&rng) };
+		struct walk w = { .tail = rng_below(&rng, 50),
+				  .cycle = 1 + rng_below(&rng, 60),
+				  .seed = rng_u64(&rng) };
 		struct state want = lowest_of(&w), got;
 		uint64_t tail = w.tail, cycle = w.cycle;
 		struct spin spin;
@@ -190,7 +192,8 @@ Test(spin, budget_bounds_the_share_of_looking)
 			spin_budget_spent(&b, ran, 30000000);
 		}
 	cr_assert(looked > 0);
-	cr_assert(looked * 1000 <= ran * 20 + 30000000ull * 1000, "%lu of %lu", (unsigned long)looked, (unsigned long)ran);
+	cr_assert(looked * 1000 <= ran * 20 + 30000000ull * 1000, "%lu of %lu", (unsigned long)looked,
+		  (unsigned long)ran);
 	spin_budget_event(&b);
 	cr_assert(spin_budget_due(&b, 50000000));
 	spin_budget_spent(&b, UINT64_MAX - 1, UINT64_MAX);
