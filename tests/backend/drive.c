@@ -187,8 +187,8 @@ static _Noreturn void guest_process(int go, struct backend_filter *filter, const
 	char byte;
 
 	check_int(read(go, &byte, 1), 1);
-	/* with sanitizers: a leak checker that traces the guest itself cannot work */
-	check_int(setenv("ASAN_OPTIONS", "detect_leaks=0", 1), 0);
+	/* with sanitizers: a leak checker that traces the guest itself cannot work, and faults are tested */
+	check_int(setenv("ASAN_OPTIONS", "detect_leaks=0:handle_segv=0", 1), 0);
 	check_int(backend_filter_install(filter), 0);
 	(void)execve("/proc/self/exe", argv, environ);
 	_exit(98);

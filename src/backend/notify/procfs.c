@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +15,11 @@
 
 int procfs_open(const struct notify *n, pid_t tid, const char *name, int flags)
 {
-	char path[64];
+	char path[PATH_MAX];
 	int fd;
 
-	(void)snprintf(path, sizeof(path), "%d/%s", (int)tid, name);
+	if ((size_t)snprintf(path, sizeof(path), "%d/%s", (int)tid, name) >= sizeof(path))
+		return -ENAMETOOLONG;
 	fd = openat(n->proc_fd, path, flags | O_CLOEXEC);
 	if (fd >= 0)
 		return fd;
