@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/sched.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -48,115 +47,6 @@ static unsigned long own_namespaces(const struct container_spec *spec)
 	return spec->network_host ? flags & ~(unsigned long)CLONE_NEWNET : flags;
 }
 
-/* fork() into new namespaces. The cgroup and time namespaces come later, see init.c. */
-static pid_t clone_into(unsigned long flags, bool sibling)
-{
-	struct clone_args args = {
-		.flags = flags & ~(unsigned long)(CLONE_NEWCGROUP | CLONE_NEWTIME),
-		.exit_signal = sibling ? 0 : SIGCHLD,
-	};
-
-	if (sibling)
-		args.flags |= CLONE_PARENT;
-	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
-}
-
-static const char *join_path(const struct container_spec *spec, int nstype)
-{
-	for (size_t i = 0; i < spec->n_joins; i++)
-		if (spec->joins[i].nstype == nstype)
-			return spec->joins[i].path;
-	return NULL;
-}
-
-static int enter(const char *path, int nstype, struct error *err)
-{
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0 || setns(fd, nstype) < 0)
-		return error_errno(err, errno, "cannot join the namespace %s", path);
-	return 0;
-}
-
-/*
- * Joining a user namespace cannot be undone, and new namespaces must be made inside it: a helper process joins, makes
- * process 1 as its sibling, tells its number, and ends. Does not return in the helper.
- */
-static _Noreturn void launch_from_inside(const struct container_spec *spec, const struct child_ends *ends)
-{
-	const char *pid_path = join_path(spec, CLONE_NEWPID);
-	struct channel_message message = { .kind = CHANNEL_CHILD };
-	struct error err = { 0 };
-	pid_t pid;
-
-	if (enter(join_path(spec, CLONE_NEWUSER), CLONE_NEWUSER, &err) < 0)
-		child_fail(ends->channel, &err, STATUS_FAILURE);
-	userns_become_root();
-	if (pid_path && enter(pid_path, CLONE_NEWPID, &err) < 0)
-		child_fail(ends->channel, &err, STATUS_FAILURE);
-	pid = clone_into(ends->namespaces, true);
-	if (pid == 0)
-		init_main(spec, ends);
-	if (pid < 0) {
-		(void)error_errno(&err, errno, "cannot create the container's namespaces in the user namespace joined");
-		child_fail(ends->channel, &err, STATUS_FAILURE);
-	}
-	message.code = pid;
-	(void)channel_send(ends->channel, &message);
-	_exit(0);
-}
-
-/* The child's way, with its ends of everything. */
-static _Noreturn void child_main(const struct container_spec *spec, const struct child_ends *ends, int channel, int reaped)
-{
-	(void)close(channel);
-	if (reaped >= 0)
-		(void)close(reaped);
-	if (join_path(spec, CLONE_NEWUSER))
-		launch_from_inside(spec, ends);
-	init_main(spec, ends);
-}
-
-/* Makes the child with all signals blocked, so that no handler of ours runs in it. */
-static pid_t clone_quietly(const struct container_spec *spec, const struct child_ends *ends, int channel, int reaped)
-{
-	bool helper = join_path(spec, CLONE_NEWUSER) != NULL;
-	sigset_t all, before;
-	pid_t pid;
-	int code;
-
-	(void)sigfillset(&all);
-	(void)sigprocmask(SIG_BLOCK, &all, &before);
-	pid = helper ? fork() : clone_into(ends->namespaces, false);
-	code = errno;
-	if (pid == 0)
-		child_main(spec, ends, channel, reaped);
-	(void)sigprocmask(SIG_SETMASK, &before, NULL);
-	errno = code;
-	return pid;
-}
-
-/* A pid namespace is joined by the creator for its next child, and left again. */
-static pid_t clone_in_pid_namespace(const struct container_spec *spec, const struct child_ends *ends, int channel, int reaped,
-				    struct error *err)
-{
-	const char *path = join_path(spec, CLONE_NEWUSER) ? NULL : join_path(spec, CLONE_NEWPID);
-	_cleanup_close_ int own = -1;
-	pid_t pid;
-	int code;
-
-	if (!path)
-		return clone_quietly(spec, ends, channel, reaped);
-	own = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
-	if (own < 0 || enter(path, CLONE_NEWPID, err) < 0)
-		return -1;
-	pid = clone_quietly(spec, ends, channel, reaped);
-	code = errno;
-	(void)setns(own, CLONE_NEWPID);
-	errno = code;
-	return pid;
-}
-
 /* Process 1 waits for this when it has cgroups to be in or maps to get. */
 static int admit(const struct container_spec *spec, const struct container *c, const struct child_ends *ends, struct error *err)
 {
@@ -182,10 +72,10 @@ static int create_init(const struct container_spec *spec, struct container *c, c
 {
 	int code;
 
-	c->init_pid = clone_in_pid_namespace(spec, ends, c->channel, c->reaped_fd, err);
+	c->init_pid = launch(spec, ends, c->channel, c->reaped_fd, err);
 	code = errno;
 	if (c->init_pid > 0)
-		return join_path(spec, CLONE_NEWUSER) ? 0 : admit(spec, c, ends, err);
+		return launch_takes_helper(spec, ends) ? 0 : admit(spec, c, ends, err);
 	c->init_pid = 0;
 	if (err && err->code)
 		return -err->code;
@@ -280,7 +170,7 @@ static int open_ends(const struct container_spec *spec, struct container *c, str
 		return error_errno(err, -r, "cannot create a socket pair");
 	c->channel = channel[0];
 	ends->channel = channel[1];
-	if (!spec->own_init)
+	if (!spec->own_init || ends->inside)
 		return 0;
 	if (pipe2(reaped, O_CLOEXEC | O_NONBLOCK) < 0)
 		return error_errno(err, errno, "cannot create a pipe");
@@ -299,16 +189,21 @@ static void close_ends(const struct container_spec *spec, struct child_ends *end
 	free(ends->idmapped);
 }
 
-static int create(const struct container_spec *spec, struct container *c, struct error *err)
+static int create(const struct container_spec *spec, pid_t inside, struct container *c, struct error *err)
 {
-	struct child_ends ends = { .channel = -1, .reaped_fd = -1, .namespaces = own_namespaces(spec) };
+	struct child_ends ends = {
+		.channel = -1,
+		.reaped_fd = -1,
+		.namespaces = inside ? 0 : own_namespaces(spec),
+		.inside = inside,
+	};
 	int r;
 
 	ends.admitted_by_creator = (ends.namespaces & CLONE_NEWUSER) || (spec->cgroup_procs && spec->cgroup_procs[0]);
 	r = check_spec(spec, err);
 	if (r == 0)
 		r = open_ends(spec, c, &ends, err);
-	if (r == 0)
+	if (r == 0 && !inside)
 		r = mounts_prepare_idmapped(spec, &ends.idmapped, err);
 	if (r == 0)
 		r = create_init(spec, c, &ends, err);
@@ -316,22 +211,31 @@ static int create(const struct container_spec *spec, struct container *c, struct
 	return r < 0 ? r : wait_until_ready(spec, &ends, c, err);
 }
 
-int container_create(const struct container_spec *spec, struct container *ret, struct error *err)
+static int create_or_nothing(const struct container_spec *spec, pid_t inside, struct container *ret, struct error *err)
 {
-	int r;
+	struct error first = { 0 };
+	int r, status;
 
 	*ret = CONTAINER_NONE;
 	ret->failure_status = STATUS_FAILURE;
-	r = create(spec, ret, err);
+	r = create(spec, inside, ret, &first);
+	status = r < 0 ? ret->failure_status : 0;
 	if (r < 0) {
-		int status = ret->failure_status;
-
 		container_destroy(ret);
-		ret->failure_status = status;
-		return r;
+		(void)error_set(err, first.code, "%s", first.text);
 	}
-	ret->failure_status = 0;
-	return 0;
+	ret->failure_status = status;
+	return r;
+}
+
+int container_create(const struct container_spec *spec, struct container *ret, struct error *err)
+{
+	return create_or_nothing(spec, 0, ret, err);
+}
+
+int container_create_inside(const struct container_spec *spec, pid_t process, struct container *ret, struct error *err)
+{
+	return create_or_nothing(spec, process, ret, err);
 }
 
 int container_release(struct container *c, struct error *err)

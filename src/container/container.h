@@ -253,6 +253,12 @@ int container_enter_userns(struct error *err);
  */
 int container_create(const struct container_spec *spec, struct container *ret, struct error *err);
 
+/*
+ * One more process inside a container: in the namespaces and the root of `process`, a process of it in the caller's numbers.
+ * Of *spec counts what is about the process itself; own_init has to be false. The process is the caller's child.
+ */
+int container_create_inside(const struct container_spec *spec, pid_t process, struct container *ret, struct error *err);
+
 /* Lets the guest go on. Does not wait for the exec. */
 int container_release(struct container *c, struct error *err);
 

@@ -256,3 +256,17 @@ _Noreturn void init_main(const struct container_spec *spec, const struct child_e
 		guest_main(spec, ends->channel, cwd);
 	become_init(ends->reaped_fd, guest);
 }
+
+_Noreturn void inside_main(const struct container_spec *spec, const struct child_ends *ends)
+{
+	struct error err = { 0 };
+	int r;
+
+	reset_signals();
+	r = wait_for_admission(ends, &err);
+	if (r == 0 && !spec->outlive)
+		r = die_with_creator(ends->channel, &err);
+	if (r < 0)
+		child_fail(ends->channel, &err, STATUS_FAILURE);
+	guest_main(spec, ends->channel, "/");
+}

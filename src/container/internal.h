@@ -3,7 +3,8 @@
  * What the files of container/ share. Order of work, all in the process that becomes process 1 of the container unless said
  * otherwise:
  *
- *   container.c  clone into the namespaces (caller)
+ *   container.c  ends of pipes, admission to cgroups, waiting (creator)
+ *   launch.c     clone into the namespaces (creator, or its helper)
  *   init.c       die with the creator, cgroups, host name, loopback; then root.c; then fork the guest (own_init)
  *   root.c       the tree: cow.c or a bind, devices.c, further mounts, masks; pivot_root
  *   guest.c      session, descriptors, limits, credentials, look-up of the program; ready; go-ahead; filter; exec
@@ -74,12 +75,25 @@ struct child_ends {
 	int channel;
 	int reaped_fd; /* write end, or -1 */
 	unsigned long namespaces; /* CLONE_NEW* that are the container's own */
+	pid_t inside;             /* not 0: into the namespaces of this process, as one more */
 	bool admitted_by_creator; /* a CHANNEL_GO comes before anything is done */
 	int *idmapped;            /* for each mount of the description a detached mount made by the creator, or -1; or NULL */
 };
 
 /* The process created by container_create(). Does not return. */
 _Noreturn void init_main(const struct container_spec *spec, const struct child_ends *ends);
+
+/* The process created by container_create_inside(), in place. Does not return. */
+_Noreturn void inside_main(const struct container_spec *spec, const struct child_ends *ends);
+
+/* ---- launch.c ---- */
+
+/*
+ * Makes the child that goes on with these ends; channel and reaped are the creator's, closed in it. Returns its number, or -1
+ * with errno set, or with a message in err. With a helper it is the helper's number; CHANNEL_CHILD brings the other one.
+ */
+pid_t launch(const struct container_spec *spec, const struct child_ends *ends, int channel, int reaped, struct error *err);
+bool launch_takes_helper(const struct container_spec *spec, const struct child_ends *ends);
 
 /* ---- root.c, cow.c, devices.c, mounts.c ---- */
 

@@ -162,6 +162,28 @@ leftovers() {
 		pgrep -f '^sleep 1000$' > /dev/null && echo alive || echo gone)"
 }
 
+inside() {
+	fresh
+	mkfifo "$work/fifo" && chmod 666 "$work/fifo"
+	$become "$work/probe" sh -c 'echo marked > /etc/hermit-inside; echo $$; exec sleep 1000' > "$work/fifo" &
+	holder=$!
+	read -r word < "$work/fifo"
+	first=$(pgrep -P "$holder")
+	guest=$(pgrep -P "$first")
+	check "a process inside another's container ($word)" 'marked hermetic-container.local' \
+		"$(c --pid1 --inside="$guest" sh -c 'cat /etc/hermit-inside; uname -n' | xargs)"
+	check 'its namespaces' "$(readlink "/proc/$guest/ns/mnt" "/proc/$guest/ns/pid" "/proc/$guest/ns/net")" \
+		"$(c --pid1 --inside="$guest" sh -c 'cd /proc/$$/ns && readlink mnt pid net')"
+	check 'its exit status' '9' "$(c --pid1 --inside="$guest" sh -c 'exit 9'; echo $?)"
+	check 'a program that is missing there' '127' "$(c --pid1 --inside="$guest" /no/such 2>/dev/null; echo $?)"
+	check 'the container lives on' 'yes' "$([ -d "/proc/$guest" ] && echo yes)"
+	kill -9 "$holder"
+	wait "$holder" 2>/dev/null
+	check 'it ends with its creator' 'gone' "$(wait_end "$guest")"
+	check 'a process that is gone' '125' "$(c --pid1 --inside="$guest" true 2>/dev/null; echo $?)"
+	rm "$work/fifo"
+}
+
 # As an ordinary user inside a user namespace where limits can be set without touching the host's.
 refusals() {
 	[ -n "$become" ] || return 0
@@ -195,6 +217,7 @@ for mode in $modes; do
 	directories
 	programs
 	leftovers
+	inside
 	refusals
 done
 echo "container: $passed passed, $failed failed (modes: $modes)"

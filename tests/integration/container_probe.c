@@ -7,6 +7,7 @@
  *     --writable=PATH (repeatable) --overlay=DIR --root=DIR --cow-root --cwd=DIR --uid=N
  *     --bundle=DIR  everything from DIR/config.json; PROGRAM is not given
  *     --cgroup=ID   with --bundle: in cgroups of linux.cgroupsPath and with linux.resources
+ *     --inside=PID  one more process in the container of that process
  *     --hold      do not release the guest: print "held GUEST-PID INIT-PID" and sleep
  *     --setup-only  create and destroy, print the microseconds that took
  * Exit status: the guest's, as a shell shows it; 125 to 127 with a message when it could not be started.
@@ -32,6 +33,7 @@ enum { MAX_WRITABLE = 8 };
 struct options {
 	struct container_spec spec;
 	const char *bundle, *cgroup_id;
+	pid_t inside;
 	struct cgroup *cgroup;
 	struct oci_config config;
 	struct container_bundle description;
@@ -73,6 +75,8 @@ static bool set_value(struct options *o, char *argument)
 
 	if ((value = value_of(argument, "--writable")) && o->spec.n_writable < MAX_WRITABLE)
 		o->writable[o->spec.n_writable++] = argument + (value - argument);
+	else if ((value = value_of(argument, "--inside")))
+		o->inside = (pid_t)strtol(value, NULL, 10);
 	else if ((value = value_of(argument, "--cgroup")))
 		o->cgroup_id = value;
 	else if ((value = value_of(argument, "--bundle")))
@@ -215,9 +219,9 @@ static int create_and_run(struct options *o)
 	struct error err = { 0 };
 	int status = 0;
 
-	if (container_enter_userns(&err) < 0 || (o->bundle && load_bundle(o, &err) < 0) || make_cgroup(o, &err) < 0)
+	if ((!o->inside && container_enter_userns(&err) < 0) || (o->bundle && load_bundle(o, &err) < 0) || make_cgroup(o, &err) < 0)
 		return complain(&err, 125);
-	if (container_create(&o->spec, &c, &err) < 0)
+	if ((o->inside ? container_create_inside(&o->spec, o->inside, &c, &err) : container_create(&o->spec, &c, &err)) < 0)
 		return complain(&err, c.failure_status);
 	if (!o->setup_only)
 		status = run(o, &c);
