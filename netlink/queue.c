@@ -58,7 +58,7 @@ static void free_notices(struct nl_notice *notices, size_t n)
 
 void nl_queue_init(struct nl_queue *queue, struct nl_env *env, int protocol)
 {
-	*queue = (struct nl_queue){ .env = env, .protocol = protocol };
+	*queue = (struct nl_queue){ .env = env, .protocol = protocol, .room = NL_DEFAULT_ROOM };
 }
 
 void nl_queue_deinit(struct nl_queue *queue)
@@ -74,6 +74,16 @@ void nl_queue_deinit(struct nl_queue *queue)
 	free_notices(queue->pending, queue->n_pending);
 	free_notices(queue->said, queue->n_said);
 	nl_queue_init(queue, queue->env, queue->protocol);
+}
+
+void nl_queue_set_room(struct nl_queue *queue, size_t bytes)
+{
+	queue->room = bytes;
+}
+
+static size_t notice_cost(size_t len)
+{
+	return len + NL_NOTICE_OVERHEAD;
 }
 
 static void append_item(struct nl_queue *queue, struct nl_item *item)
@@ -254,6 +264,11 @@ static int push_notices(struct nl_queue *queue, const struct nl_buf *datagram, u
 		nl_key_make(queue->protocol, nlh, queue->n_pending, &notice.key);
 		/* What happens to one object stays in its order. */
 		notice.key.by_bytes = false;
+		if (queue->notice_bytes + notice_cost(notice.key.len) > queue->room) {
+			queue->overrun = true;
+			return 0;
+		}
+		queue->notice_bytes += notice_cost(notice.key.len);
 		r = notice_keep(&queue->pending, &queue->n_pending, &notice);
 		if (r < 0)
 			return r;
@@ -346,7 +361,9 @@ int nl_queue_settle(struct nl_queue *queue)
 		qsort(pending, n, sizeof(*pending), compare_notices);
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		r = remember(queue, &pending[i]);
-		if (r > 0)
+		if (r == 0)
+			queue->notice_bytes -= notice_cost(pending[i].key.len);
+		else if (r > 0)
 			r = append_bytes(queue, pending[i].message, pending[i].key.len, pending[i].group);
 	}
 	free_notices(pending, n);
@@ -355,7 +372,7 @@ int nl_queue_settle(struct nl_queue *queue)
 
 bool nl_queue_is_ready(const struct nl_queue *queue)
 {
-	return queue->first;
+	return queue->first || queue->overrun;
 }
 
 bool nl_queue_is_collecting(const struct nl_queue *queue)
@@ -385,6 +402,8 @@ static void item_consume(struct nl_queue *queue, struct nl_item *item)
 		nl_dump_advance(item->dump);
 	if (item->dump && !nl_dump_is_done(item->dump))
 		return;
+	if (item->group)
+		queue->notice_bytes -= notice_cost(item->bytes.len);
 	queue->first = item->next;
 	if (!queue->first)
 		queue->last = NULL;
@@ -400,6 +419,10 @@ int nl_queue_next(struct nl_queue *queue, size_t buf_len, int flags, struct nl_d
 	queue->spent = item_free(queue->spent);
 	if (counted > queue->largest_buffer)
 		queue->largest_buffer = counted;
+	if (queue->overrun) {
+		queue->overrun = false;
+		return NL_QUEUE_OVERRUN;
+	}
 	if (!item)
 		return NL_QUEUE_EMPTY;
 

@@ -20,6 +20,9 @@
  * NL_GOOD_SIZE and at most NL_LARGEST. So a short buffer gets a truncated datagram, exactly as natively, and the rest of it
  * is lost; with MSG_PEEK it stays. NLMSG_DONE is in the last datagram if it fits.
  *
+ * Notifications that nobody reads do not grow without end: what goes beyond SO_RCVBUF (nl_queue_set_room) is dropped, and the next
+ * receiving call fails once with ENOBUFS. Answers are always kept: the kernel stops producing them when there is no room.
+ *
  * A notification that says of an object what the last one has said already is dropped: the kernel repeats some when its
  * asynchronous work gets to them.
  */
@@ -36,6 +39,8 @@
 enum {
 	NL_GOOD_SIZE = 3776, /* NLMSG_GOODSIZE with pages of 4096 bytes */
 	NL_LARGEST = 32448,  /* 32 KiB less the kernel's bookkeeping */
+	NL_DEFAULT_ROOM = 212992, /* net.core.rmem_default */
+	NL_NOTICE_OVERHEAD = 512, /* what the kernel counts for a datagram beside its bytes, roughly */
 	NL_MAX_REMEMBERED = 4096, /* objects whose last notification is remembered */
 };
 
@@ -54,6 +59,9 @@ struct nl_queue {
 	struct nl_notice *said; /* owned: the last notification about each object */
 	size_t n_said;
 	size_t largest_buffer;
+	size_t room;         /* for notifications, in bytes */
+	size_t notice_bytes; /* that are pending or not read yet */
+	bool overrun;        /* some were dropped, and the guest was not told yet */
 };
 
 struct nl_datagram {
@@ -68,10 +76,14 @@ struct nl_datagram {
 enum nl_queue_outcome {
 	NL_QUEUE_DATAGRAM = 0,
 	NL_QUEUE_EMPTY = 1,
+	NL_QUEUE_OVERRUN = 2, /* notifications were lost: ENOBUFS, unless NETLINK_NO_ENOBUFS is set */
 };
 
 void nl_queue_init(struct nl_queue *queue, struct nl_env *env, int protocol);
 void nl_queue_deinit(struct nl_queue *queue);
+
+/* SO_RCVBUF of the socket, as getsockopt() tells it. */
+void nl_queue_set_room(struct nl_queue *queue, size_t bytes);
 
 /*
  * Takes one datagram from the real socket. group is the number of the multicast group it came for (from NETLINK_PKTINFO or
@@ -88,7 +100,7 @@ int nl_queue_finish_dump(struct nl_queue *queue);
 /* Makes the notifications visible that have come so far. 0 or -ENOMEM. */
 int nl_queue_settle(struct nl_queue *queue);
 
-/* Whether a receiving call would get a datagram. */
+/* Whether a receiving call would get a datagram, or ENOBUFS. */
 bool nl_queue_is_ready(const struct nl_queue *queue);
 
 /* Whether messages of a dump have come, but not its end: the real socket must be read on. */

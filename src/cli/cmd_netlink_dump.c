@@ -113,12 +113,11 @@ static int decode_text(struct dump_options *options, struct nl_buf *capture, str
 static int receive_all(struct nl_queue *queue, struct nl_buf *seen)
 {
 	struct nl_datagram datagram;
-	int r;
 
-	while ((r = nl_queue_next(queue, NL_LARGEST, 0, &datagram)) == NL_QUEUE_DATAGRAM)
+	while (nl_queue_next(queue, NL_LARGEST, 0, &datagram) == NL_QUEUE_DATAGRAM)
 		if (nl_buf_put(seen, datagram.bytes, datagram.len) < 0)
 			return seen->status;
-	return r < 0 ? r : 0;
+	return 0;
 }
 
 static int canonicalise(int protocol, struct nl_buf *capture)

@@ -62,10 +62,13 @@ static void receive_all(struct nl_queue *queue, size_t size)
 
 static void as_answers(struct run *run, const uint8_t *data, size_t size, uint32_t group)
 {
+	struct nl_datagram lost;
 	struct nl_queue queue;
 
 	nl_queue_init(&queue, &run->env, run->protocol);
 	assert(nl_queue_push_raw(&queue, data, size, group) == 0);
+	if (queue.overrun)
+		assert(nl_queue_next(&queue, 0, 0, &lost) == NL_QUEUE_OVERRUN);
 	assert(nl_queue_settle(&queue) == 0);
 	assert(nl_queue_finish_dump(&queue) == 0);
 	receive_all(&queue, size % 5000);

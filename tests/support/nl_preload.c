@@ -219,13 +219,14 @@ static ssize_t receive_netlink(int fd, struct netlink_socket *s, struct msghdr *
 	struct sockaddr_nl from = { .nl_family = AF_NETLINK };
 	struct nl_datagram datagram;
 	size_t size = 0;
+	int r;
 
 	for (size_t i = 0; i < msg->msg_iovlen; i++)
 		size += msg->msg_iov[i].iov_len;
 	drain(fd, s);
-	while (nl_queue_next(&s->queue, size, flags, &datagram) == NL_QUEUE_EMPTY) {
-		if (flags & MSG_DONTWAIT) {
-			errno = EAGAIN;
+	while ((r = nl_queue_next(&s->queue, size, flags, &datagram)) != NL_QUEUE_DATAGRAM) {
+		if (r == NL_QUEUE_OVERRUN || (flags & MSG_DONTWAIT)) {
+			errno = r == NL_QUEUE_OVERRUN ? ENOBUFS : EAGAIN;
 			return -1;
 		}
 		if (poll(&readable, 1, -1) < 0)

@@ -7,6 +7,10 @@
 
 #include "netlink/queue.h"
 
+/* Flags and change of struct ifinfomsg. */
+#define UP   "43100100 00000000"
+#define DOWN "42100000 00000000"
+
 struct fixture {
 	struct test_env t;
 	struct nl_queue queue;
@@ -402,8 +406,6 @@ Test(netlink_queue, handles_of_a_dump)
 	fixture_deinit(&f);
 }
 
-#define UP   "43100100 00000000"
-#define DOWN "42100000 00000000"
 
 Test(netlink_queue, notifications_are_held_and_sorted)
 {
@@ -462,6 +464,47 @@ Test(netlink_queue, notifications_that_no_guest_sees)
 	cr_assert_eq(nl_queue_settle(&f.queue), 0);
 	cr_assert(is_empty(&f));
 	cr_assert_eq(nl_queue_settle(&f.queue), 0);
+	fixture_deinit(&f);
+}
+
+/* Three links' notifications have room, the fourth has not; the guest is told once, and goes on. */
+Test(netlink_queue, notifications_that_nobody_reads)
+{
+	struct nl_datagram datagram;
+	char text[64];
+	struct fixture f;
+
+	fixture_init(&f, NETLINK_ROUTE);
+	nl_queue_set_room(&f.queue, 3 * (NL_NOTICE_OVERHEAD + 32));
+	for (int i = 0; i < 4; i++) {
+		(void)snprintf(text, sizeof(text), "0000 0100 %02x000000 " UP, 20 + i);
+		push_message(&f, RTM_NEWLINK, 0, text, 1);
+	}
+	cr_assert(nl_queue_is_ready(&f.queue));
+	cr_assert_eq(nl_queue_next(&f.queue, 4096, 0, &datagram), NL_QUEUE_OVERRUN);
+	cr_assert_eq(nl_queue_next(&f.queue, 4096, 0, &datagram), NL_QUEUE_EMPTY);
+	cr_assert_eq(nl_queue_settle(&f.queue), 0);
+	for (int i = 0; i < 3; i++)
+		(void)next(&f, 4096, 0);
+	cr_assert(is_empty(&f));
+	/* What was read has made room, what was repeated has taken none. */
+	for (int i = 0; i < 9; i++) {
+		push_message(&f, RTM_NEWLINK, 0, "0000 0100 14000000" UP, 1);
+		cr_assert_eq(nl_queue_settle(&f.queue), 0);
+	}
+	cr_assert(is_empty(&f));
+	fixture_deinit(&f);
+}
+
+/* Answers are kept whatever room there is. */
+Test(netlink_queue, answers_need_no_room)
+{
+	struct fixture f;
+
+	fixture_init(&f, NETLINK_ROUTE);
+	nl_queue_set_room(&f.queue, 0);
+	push_routes(&f, 100);
+	cr_assert_eq(next(&f, 8192, 0).full_len, 100 * ROUTE_LEN + DONE_LEN);
 	fixture_deinit(&f);
 }
 

@@ -256,6 +256,43 @@ Test(netlink_rules, tcp_info_keeps_what_was_agreed)
 	test_env_deinit(&t);
 }
 
+static uint64_t shift_inode(void *user, enum nl_direction direction, uint64_t inode)
+{
+	return direction == NL_TO_VIRTUAL ? inode - *(uint64_t *)user : inode + *(uint64_t *)user;
+}
+
+/* Who has numbers of his own for sockets gives them: the same as in /proc, say. */
+Test(netlink_rules, sockets_with_an_identity)
+{
+	_cleanup_(nl_buf_deinit) struct nl_buf in = { 0 }, out = { 0 }, wanted = { 0 };
+	uint64_t shift = 0x3000;
+	const struct nl_identity identity = { .user = &shift, .inode = shift_inode, .cookie = shift_inode };
+	struct test_env t;
+
+	test_env_init(&t);
+	t.env.identity = &identity;
+	put_message(&in, SOCK_DIAG_BY_FAMILY, MULTI, "01 01 0a 00 39300000 1130000022000000 0800 0200 3a300000");
+	put_message(&wanted, SOCK_DIAG_BY_FAMILY, MULTI, "01 01 0a 00 39000000 1100000022000000 0800 0200 3a000000");
+	cr_assert_eq(nl_canonicalise(&t.env, NETLINK_SOCK_DIAG, in.data, in.len, &out), 0);
+	assert_bytes("identity", &out, &wanted);
+	test_env_deinit(&t);
+}
+
+/* The port of a netlink socket is one of its own family, not of the family that asks. */
+Test(netlink_rules, ports_of_netlink_sockets)
+{
+	_cleanup_(nl_buf_deinit) struct nl_buf in = { 0 }, out = { 0 };
+	struct test_env t;
+
+	test_env_init(&t);
+	cr_assert_eq(nl_ports_bind(&t.ports, NETLINK_ROUTE, 42), 0);
+	nl_ports_set_real(&t.ports, NETLINK_ROUTE, 42, 9);
+	put_message(&in, SOCK_DIAG_BY_FAMILY, MULTI, "10 03 00 00 09000000 00000000 00000000 39300000 1100000022000000");
+	cr_assert_eq(nl_canonicalise(&t.env, NETLINK_SOCK_DIAG, in.data, in.len, &out), 0);
+	cr_assert_eq(out.data[20], 42);
+	test_env_deinit(&t);
+}
+
 /* The same bytes as messages of other kinds: a link's attributes mean nothing in an address. */
 Test(netlink_rules, attributes_belong_to_their_object)
 {
