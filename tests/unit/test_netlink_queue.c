@@ -154,7 +154,7 @@ Test(netlink_queue, all_of_a_dump_comes_out)
 		cr_assert_eq(all.len, expected_len);
 		cr_assert_geq(n, expected_len / size);
 		for (unsigned i = 0; i < 700; i++)
-			cr_assert_eq(all.data[i * ROUTE_LEN + ROUTE_DST_AT + 1] << 8 | all.data[i * ROUTE_LEN + ROUTE_DST_AT + 2], i);
+			cr_assert_eq((unsigned)(all.data[i * ROUTE_LEN + ROUTE_DST_AT + 1] << 8 | all.data[i * ROUTE_LEN + ROUTE_DST_AT + 2]), i);
 		fixture_deinit(&f);
 	}
 }
