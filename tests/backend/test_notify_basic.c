@@ -638,6 +638,28 @@ static void test_stop_and_continue(struct drive *d)
 	drive_to_end(d);
 }
 
+/* A look at the stack of a stopped task leaves it stopped. */
+static void test_look_at_stopped(struct drive *d)
+{
+	struct event event;
+	char *text;
+
+	event = drive_until_kind(d, EVENT_STOPPED);
+	check_int(d->g->ops->backtrace(d->g, 0, &text), 0);
+	check(strstr(text, "guest_stops (") != NULL);
+	free(text);
+	drive_pass(d, &event);
+	check_int(d->g->ops->backtrace(d->g, 0, &text), 0);
+	check(strstr(text, "guest_stops (") != NULL);
+	free(text);
+	check_int(kill(d->pid, SIGCONT), 0);
+	event = drive_next(d);
+	check_int(event.kind, EVENT_CONTINUED);
+	drive_pass(d, &event);
+	drive_to_end(d);
+	check_int(d->counts[EVENT_STOPPED], 1);
+}
+
 static void test_killed_while_parked(struct drive *d)
 {
 	struct event event;
@@ -801,6 +823,7 @@ static const struct scenario scenarios[] = {
 	{ "signals", guest_gets_signals, test_signals, 0 },
 	{ "fault", guest_crashes, test_fault, SIGSEGV },
 	{ "stop-and-continue", guest_stops, test_stop_and_continue, EXITED(3) },
+	{ "look-at-stopped", guest_stops, test_look_at_stopped, EXITED(3) },
 	{ "killed-while-parked", guest_exits, test_killed_while_parked, SIGKILL },
 	{ "answer-after-death", guest_exits, test_answer_after_death, SIGKILL },
 	{ "vdso", guest_asks_vdso, test_vdso, 0 },

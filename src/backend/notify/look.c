@@ -30,23 +30,43 @@ static int check_no_signal(struct notify *n, int task)
 	return (state.thread_pending | state.process_pending) & ~state.blocked ? -EBUSY : 0;
 }
 
-/* Out of the call, into the stop. Its death is left for notify_reap(). */
-static int stop_on_the_way(struct notify *n, const struct notify_task *t)
+/* Takes the stop that was asked for. A death is left for notify_reap(). */
+static int await_stop(const struct notify_task *t)
 {
 	siginfo_t info;
-	int status, r;
+	int status;
 
-	r = companion_interrupt(t->tid);
-	if (r == 0)
-		r = listener_reply(n, t->cookie, RESTART);
-	if (r < 0)
-		return r;
-	/* anything but the stop that was asked for is left where it is */
 	if (waitid(P_PID, (id_t)t->tid, &info, WSTOPPED | WEXITED | WNOWAIT | __WALL) < 0)
 		return -errno;
 	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
 		return -ESRCH;
 	return waitpid(t->tid, &status, __WALL) < 0 ? -errno : 0;
+}
+
+/* Out of the call, into the stop. */
+static int stop_on_the_way(struct notify *n, const struct notify_task *t)
+{
+	int r;
+
+	r = companion_interrupt(t->tid);
+	if (r == 0)
+		r = listener_reply(n, t->cookie, RESTART);
+	return r < 0 ? r : await_stop(t);
+}
+
+/* In a job control stop that listens for SIGCONT the tracer can ask nothing: it is made an ordinary stop for a moment. */
+static int look_at_listener(const struct notify_task *t, struct user_regs_struct *ret_regs)
+{
+	int look, r;
+
+	r = companion_interrupt(t->tid);
+	if (r == 0)
+		r = await_stop(t);
+	if (r < 0)
+		return r;
+	look = get_registers(t->tid, ret_regs);
+	r = companion_listen(t->tid);
+	return r < 0 ? r : look;
 }
 
 /* The same call again. */
@@ -77,8 +97,10 @@ int look_registers(struct notify *n, int task, struct user_regs_struct *ret_regs
 
 	if (!t || t->where == WHERE_DEAD)
 		return -ESRCH;
-	if (t->where == WHERE_STOP || t->where == WHERE_LISTEN)
+	if (t->where == WHERE_STOP)
 		return get_registers(t->tid, ret_regs);
+	if (t->where == WHERE_LISTEN)
+		return look_at_listener(t, ret_regs);
 	if (t->where != WHERE_CALL)
 		return -EBUSY;
 	r = check_no_signal(n, task);
