@@ -41,6 +41,8 @@ struct cow {
 
 static int cow_node(struct cow *cow, const char *path, struct error *err);
 
+DEFINE_CLEANUP(dir, DIR, closedir)
+
 /* File systems that hold no files of their own: the kernel makes them up, and the container has its own or none. */
 static const char *const synthetic_types[] = {
 	"autofs",  "binfmt_misc", "bpf",       "cgroup",    "cgroup2",	"configfs",   "debugfs",
@@ -465,6 +467,29 @@ static bool is_out_of_reach(int code)
 	return code == ENOENT || code == EACCES || code == EPERM || code == ESTALE || code == ENOTCONN;
 }
 
+/* /srv, /media and their like: an overlay would show nothing, and what is written goes to the stage either way. */
+static bool is_empty_directory(const struct cow *cow, const char *path)
+{
+	_cleanup_(cleanup_dir) DIR *dir = cow->kept[0] ? NULL : opendir(path);
+	const struct dirent *entry;
+
+	if (!dir)
+		return false;
+	while ((entry = readdir(dir)))
+		if (is_entry(entry))
+			return false;
+	return true;
+}
+
+static int show_directory(struct cow *cow, const char *path, const struct stat *st, struct error *err)
+{
+	if (must_open_up(cow, path))
+		return open_up(cow, path, st, err);
+	if (strcmp(path, cow->source) != 0 && !mount_table_find(&cow->stage->mounts, path) && is_empty_directory(cow, path))
+		return make_plain_directory(cow, path, st, err);
+	return overlay_directory(cow, path, st, err);
+}
+
 static int cow_node(struct cow *cow, const char *path, struct error *err)
 {
 	struct stat st;
@@ -476,7 +501,7 @@ static int cow_node(struct cow *cow, const char *path, struct error *err)
 	if (S_ISLNK(st.st_mode))
 		return copy_symlink(cow, path, &st, err);
 	if (S_ISDIR(st.st_mode))
-		return must_open_up(cow, path) ? open_up(cow, path, &st, err) : overlay_directory(cow, path, &st, err);
+		return show_directory(cow, path, &st, err);
 	return show_file(cow, path, &st);
 }
 

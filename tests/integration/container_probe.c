@@ -8,6 +8,7 @@
  *     --bundle=DIR  everything from DIR/config.json; PROGRAM is not given
  *     --cgroup=ID   with --bundle: in cgroups of linux.cgroupsPath and with linux.resources
  *     --inside=PID  one more process in the container of that process
+ *     --protected   run from a sealed copy of this program
  *     --hold      do not release the guest: print "held GUEST-PID INIT-PID" and sleep
  *     --setup-only  create and destroy, print the microseconds that took
  * Exit status: the guest's, as a shell shows it; 125 to 127 with a message when it could not be started.
@@ -26,6 +27,7 @@
 #include "container/cgroup.h"
 #include "container/container.h"
 #include "container/from_oci.h"
+#include "container/protect.h"
 #include "oci/config.h"
 
 enum { MAX_WRITABLE = 8 };
@@ -38,7 +40,7 @@ struct options {
 	struct oci_config config;
 	struct container_bundle description;
 	char *writable[MAX_WRITABLE];
-	bool hold, setup_only;
+	bool hold, setup_only, protected;
 };
 
 static const char *value_of(const char *argument, const char *name)
@@ -58,6 +60,7 @@ static bool set_flag(struct options *o, const char *argument)
 		{ "--terminal", &o->spec.terminal },	     { "--network-host", &o->spec.network_host },
 		{ "--cow-root", &o->spec.root_cow },	     { "--read-only", &o->spec.root_readonly },
 		{ "--hold", &o->hold },			     { "--setup-only", &o->setup_only },
+		{ "--protected", &o->protected },
 		{ "--no-new-privs", &o->spec.no_new_privs },
 	};
 
@@ -241,6 +244,8 @@ int main(int argc, char **argv)
 		(void)fprintf(stderr, "usage: container_probe [OPTION...] PROGRAM [ARG...]\n");
 		return 2;
 	}
+	if (o.protected && container_protect_program(argv, &err) < 0)
+		return complain(&err, 125);
 	o.spec.envp = environ;
 	status = create_and_run(&o);
 	if (o.cgroup && cgroup_remove(o.cgroup, &err) < 0)
