@@ -162,7 +162,8 @@ static bool has_controller(const char *list, const char *controller)
 	return options_have(list, controller);
 }
 
-static int make_one(const struct cgroup *cgroup, const struct cgroup_hierarchy *h, const char *parent, const char *directory)
+static int make_one(const struct cgroup *cgroup, const struct cgroup_hierarchy *h, const char *parent,
+		    const char *directory)
 {
 	int r = 0;
 
@@ -364,8 +365,8 @@ const struct cgroup_hierarchy *cgroup_find(const struct cgroup *cgroup, const ch
 	return NULL;
 }
 
-int cgroup_set(const struct cgroup *cgroup, const char *controller, const char *file, const char *field, struct error *err,
-	       const char *format, ...)
+int cgroup_set(const struct cgroup *cgroup, const char *controller, const char *file, const char *field,
+	       struct error *err, const char *format, ...)
 {
 	const struct cgroup_hierarchy *h = cgroup_find(cgroup, controller);
 	_cleanup_free_ char *path = NULL, *value = NULL;
@@ -373,7 +374,8 @@ int cgroup_set(const struct cgroup *cgroup, const char *controller, const char *
 	int r;
 
 	if (!h)
-		return error_set(err, ENOTSUP, "linux.resources.%s: there is no cgroup controller '%s' here", field, controller);
+		return error_set(err, ENOTSUP, "linux.resources.%s: there is no cgroup controller '%s' here", field,
+				 controller);
 	va_start(ap, format);
 	r = vasprintf(&value, format, ap);
 	va_end(ap);

@@ -19,10 +19,10 @@
 #include "base/cleanup.h"
 #include "container/cgroup_internal.h"
 
-#define DEVICE(kind, maj, min)                                                                       \
-	{                                                                                            \
-		.allow = true, .type = kind, .major = { true, maj }, .minor = { true, min },         \
-		.access = OCI_DEVICE_READ | OCI_DEVICE_WRITE | OCI_DEVICE_MKNOD                      \
+#define DEVICE(kind, maj, min)                                                                                         \
+	{                                                                                                              \
+		.allow = true, .type = kind, .major = { true, maj }, .minor = { true, min },                           \
+		.access = OCI_DEVICE_READ | OCI_DEVICE_WRITE | OCI_DEVICE_MKNOD                                        \
 	}
 
 const struct oci_device_rule cgroup_default_devices[] = {
@@ -73,7 +73,8 @@ static void emit_prologue(struct program *p)
 
 static int32_t kernel_access(unsigned access)
 {
-	return (access & OCI_DEVICE_READ ? BPF_DEVCG_ACC_READ : 0) | (access & OCI_DEVICE_WRITE ? BPF_DEVCG_ACC_WRITE : 0) |
+	return (access & OCI_DEVICE_READ ? BPF_DEVCG_ACC_READ : 0) |
+	       (access & OCI_DEVICE_WRITE ? BPF_DEVCG_ACC_WRITE : 0) |
 	       (access & OCI_DEVICE_MKNOD ? BPF_DEVCG_ACC_MKNOD : 0);
 }
 
@@ -90,7 +91,8 @@ static bool emit_rule(struct program *p, const struct oci_device_rule *rule)
 
 	if (rule->type != 'a') {
 		jumps[n++] = p->n;
-		emit(p, BPF_JMP | BPF_JNE | BPF_K, BPF_REG_2, 0, 0, rule->type == 'b' ? BPF_DEVCG_DEV_BLOCK : BPF_DEVCG_DEV_CHAR);
+		emit(p, BPF_JMP | BPF_JNE | BPF_K, BPF_REG_2, 0, 0,
+		     rule->type == 'b' ? BPF_DEVCG_DEV_BLOCK : BPF_DEVCG_DEV_CHAR);
 	}
 	if (access != all) {
 		emit(p, BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_0, BPF_REG_3, 0, 0);
@@ -139,7 +141,7 @@ static int load(const struct program *p, struct error *err)
 		.prog_type = BPF_PROG_TYPE_CGROUP_DEVICE,
 		.insns = (uint64_t)(uintptr_t)p->code,
 		.insn_cnt = (uint32_t)p->n,
-		.license = (uint64_t)(uintptr_t)"BSD",
+		.license = (uint64_t)(uintptr_t) "BSD",
 	};
 	int fd;
 
@@ -180,7 +182,8 @@ static int attach(int directory, int program, struct error *err)
 		};
 
 		if (old < 0 || bpf(BPF_PROG_DETACH, &detach) < 0)
-			return error_errno(err, errno, "linux.resources.devices: cannot detach the BPF program of before");
+			return error_errno(err, errno,
+					   "linux.resources.devices: cannot detach the BPF program of before");
 	}
 	return 0;
 }

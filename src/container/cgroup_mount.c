@@ -144,8 +144,8 @@ static int attach_hierarchy(const struct mount_entry *entry, int dir, bool own_n
 	return r < 0 ? r : link_names(dir, name, err);
 }
 
-static int mount_version_1(struct stage *stage, const struct container_mount *m, bool own_namespace, uint64_t attributes,
-			   struct error *err)
+static int mount_version_1(struct stage *stage, const struct container_mount *m, bool own_namespace,
+			   uint64_t attributes, struct error *err)
 {
 	static const struct fs_option options[] = { { "mode", "0755" }, { 0 } };
 	_cleanup_close_ int dir = -1;

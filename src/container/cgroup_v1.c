@@ -24,8 +24,8 @@ static int set_numbers(const struct cgroup *cgroup, const struct number *numbers
 
 	for (size_t i = 0; r == 0 && i < n; i++)
 		if (numbers[i].set)
-			r = cgroup_set(cgroup, numbers[i].controller, numbers[i].file, numbers[i].field, err, "%" PRId64,
-				       numbers[i].value);
+			r = cgroup_set(cgroup, numbers[i].controller, numbers[i].file, numbers[i].field, err,
+				       "%" PRId64, numbers[i].value);
 	return r;
 }
 
@@ -48,7 +48,8 @@ static bool read_number(const struct cgroup *cgroup, const char *controller, con
 static int apply_memory_limits(const struct cgroup *cgroup, const struct oci_memory *m, struct error *err)
 {
 	const struct number limit = { "memory", "memory.limit_in_bytes", "memory.limit", m->limit.set, m->limit.value };
-	const struct number swap = { "memory", "memory.memsw.limit_in_bytes", "memory.swap", m->swap.set, m->swap.value };
+	const struct number swap = { "memory", "memory.memsw.limit_in_bytes", "memory.swap", m->swap.set,
+				     m->swap.value };
 	uint64_t now = 0;
 	bool swap_first = false;
 	int r;
@@ -62,7 +63,8 @@ static int apply_memory_limits(const struct cgroup *cgroup, const struct oci_mem
 static int apply_memory(const struct cgroup *cgroup, const struct oci_memory *m, struct error *err)
 {
 	const struct number numbers[] = {
-		{ "memory", "memory.soft_limit_in_bytes", "memory.reservation", m->reservation.set, m->reservation.value },
+		{ "memory", "memory.soft_limit_in_bytes", "memory.reservation", m->reservation.set,
+		  m->reservation.value },
 		{ "memory", "memory.swappiness", "memory.swappiness", m->swappiness.set, (int64_t)m->swappiness.value },
 		{ "memory", "memory.oom_control", "memory.disableOOMKiller",
 		  m->disable_oom_killer.set && m->disable_oom_killer.value, 1 },
@@ -111,14 +113,14 @@ static int apply_pids(const struct cgroup *cgroup, const struct oci_i64 *limit, 
 	return cgroup_set(cgroup, "pids", "pids.max", "pids.limit", err, "%" PRId64, limit->value);
 }
 
-static int apply_throttle(const struct cgroup *cgroup, const struct oci_blkio_devices *list, const char *file, const char *field,
-			  struct error *err)
+static int apply_throttle(const struct cgroup *cgroup, const struct oci_blkio_devices *list, const char *file,
+			  const char *field, struct error *err)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < list->count; i++)
-		r = cgroup_set(cgroup, "blkio", file, field, err, "%" PRId64 ":%" PRId64 " %" PRIu64, list->items[i].major,
-			       list->items[i].minor, list->items[i].rate);
+		r = cgroup_set(cgroup, "blkio", file, field, err, "%" PRId64 ":%" PRId64 " %" PRIu64,
+			       list->items[i].major, list->items[i].minor, list->items[i].rate);
 	return r;
 }
 
@@ -130,7 +132,8 @@ static int apply_blkio_weight(const struct cgroup *cgroup, const struct oci_blki
 	if (b->weight.set) {
 		r = cgroup_set(cgroup, "blkio", "blkio.weight", "blockIO.weight", err, "%" PRIu64, b->weight.value);
 		if (r == -ENOTSUP)
-			r = cgroup_set(cgroup, "blkio", "blkio.bfq.weight", "blockIO.weight", err, "%" PRIu64, b->weight.value);
+			r = cgroup_set(cgroup, "blkio", "blkio.bfq.weight", "blockIO.weight", err, "%" PRIu64,
+				       b->weight.value);
 	}
 	if (r == 0 && b->leaf_weight.set)
 		r = cgroup_set(cgroup, "blkio", "blkio.leaf_weight", "blockIO.leafWeight", err, "%" PRIu64,
@@ -149,8 +152,8 @@ static int apply_blkio(const struct cgroup *cgroup, const struct oci_blkio *b, s
 
 	r = apply_blkio_weight(cgroup, b, err);
 	if (r == 0)
-		r = apply_throttle(cgroup, &b->read_bps, "blkio.throttle.read_bps_device", "blockIO.throttleReadBpsDevice",
-				   err);
+		r = apply_throttle(cgroup, &b->read_bps, "blkio.throttle.read_bps_device",
+				   "blockIO.throttleReadBpsDevice", err);
 	if (r == 0)
 		r = apply_throttle(cgroup, &b->write_bps, "blkio.throttle.write_bps_device",
 				   "blockIO.throttleWriteBpsDevice", err);
@@ -199,7 +202,8 @@ static int apply_hugepages(const struct cgroup *cgroup, const struct oci_resourc
 
 	for (size_t i = 0; r == 0 && i < resources->n_hugepages; i++) {
 		(void)snprintf(file, sizeof(file), "hugetlb.%s.limit_in_bytes", resources->hugepages[i].page_size);
-		r = cgroup_set(cgroup, "hugetlb", file, "hugepageLimits", err, "%" PRIu64, resources->hugepages[i].limit);
+		r = cgroup_set(cgroup, "hugetlb", file, "hugepageLimits", err, "%" PRIu64,
+			       resources->hugepages[i].limit);
 	}
 	return r;
 }

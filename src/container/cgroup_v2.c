@@ -44,7 +44,8 @@ static int apply_memory(const struct cgroup *cgroup, const struct oci_memory *m,
 	if (r == 0 && m->reservation.set)
 		r = set_bytes(cgroup, "memory.low", "memory.reservation", m->reservation.value, err);
 	if (m->swappiness.set || m->kernel.set || m->kernel_tcp.set || m->disable_oom_killer.value)
-		log_debug("linux.resources.memory: swappiness, kernel limits and disableOOMKiller do not exist in version 2");
+		log_debug("linux.resources.memory: swappiness, kernel limits and disableOOMKiller do not exist in "
+			  "version 2");
 	return r;
 }
 
@@ -66,7 +67,8 @@ static int apply_bandwidth(const struct cgroup *cgroup, const struct oci_cpu *c,
 		return 0;
 	if (!c->quota_us.set || c->quota_us.value < 0)
 		return cgroup_set(cgroup, "cpu", "cpu.max", "cpu.quota", err, "max %" PRIu64, period);
-	return cgroup_set(cgroup, "cpu", "cpu.max", "cpu.quota", err, "%" PRId64 " %" PRIu64, c->quota_us.value, period);
+	return cgroup_set(cgroup, "cpu", "cpu.max", "cpu.quota", err, "%" PRId64 " %" PRIu64, c->quota_us.value,
+			  period);
 }
 
 static int apply_cpu(const struct cgroup *cgroup, const struct oci_cpu *c, struct error *err)
@@ -78,7 +80,8 @@ static int apply_cpu(const struct cgroup *cgroup, const struct oci_cpu *c, struc
 	if (c->idle.set)
 		r = cgroup_set(cgroup, "cpu", "cpu.idle", "cpu.idle", err, "%" PRId64, c->idle.value);
 	if (r == 0 && c->shares.set && !(c->idle.set && c->idle.value))
-		r = cgroup_set(cgroup, "cpu", "cpu.weight", "cpu.shares", err, "%" PRIu64, weight_of_shares(c->shares.value));
+		r = cgroup_set(cgroup, "cpu", "cpu.weight", "cpu.shares", err, "%" PRIu64,
+			       weight_of_shares(c->shares.value));
 	if (r == 0)
 		r = apply_bandwidth(cgroup, c, err);
 	if (r == 0 && c->burst_us.set)
@@ -109,8 +112,8 @@ static uint64_t io_weight(uint64_t weight)
 	return 1 + (weight - 10) * 9999 / 990;
 }
 
-static int apply_throttle(const struct cgroup *cgroup, const struct oci_blkio_devices *list, const char *key, const char *field,
-			  struct error *err)
+static int apply_throttle(const struct cgroup *cgroup, const struct oci_blkio_devices *list, const char *key,
+			  const char *field, struct error *err)
 {
 	int r = 0;
 
@@ -153,7 +156,8 @@ static int apply_hugepages(const struct cgroup *cgroup, const struct oci_resourc
 
 	for (size_t i = 0; r == 0 && i < resources->n_hugepages; i++) {
 		(void)snprintf(file, sizeof(file), "hugetlb.%s.max", resources->hugepages[i].page_size);
-		r = cgroup_set(cgroup, "hugetlb", file, "hugepageLimits", err, "%" PRIu64, resources->hugepages[i].limit);
+		r = cgroup_set(cgroup, "hugetlb", file, "hugepageLimits", err, "%" PRIu64,
+			       resources->hugepages[i].limit);
 	}
 	return r;
 }
@@ -211,6 +215,7 @@ int cgroup_apply_v2(const struct cgroup *cgroup, const struct oci_resources *res
 	if (r == 0)
 		r = apply_unified(cgroup, &resources->unified, err);
 	if (r == 0 && resources->n_devices > 0 && cgroup->n > 0)
-		r = cgroup_attach_device_rules(cgroup->items[0].directory, resources->devices, resources->n_devices, err);
+		r = cgroup_attach_device_rules(cgroup->items[0].directory, resources->devices, resources->n_devices,
+					       err);
 	return r;
 }

@@ -48,7 +48,8 @@ static unsigned long own_namespaces(const struct container_spec *spec)
 }
 
 /* Process 1 waits for this when it has cgroups to be in or maps to get. */
-static int admit(const struct container_spec *spec, const struct container *c, const struct child_ends *ends, struct error *err)
+static int admit(const struct container_spec *spec, const struct container *c, const struct child_ends *ends,
+		 struct error *err)
 {
 	const struct channel_message go = { .kind = CHANNEL_GO };
 	char number[16];
@@ -314,7 +315,8 @@ void container_destroy(struct container *c)
 		if (c->init_pidfd >= 0)
 			(void)syscall(SYS_pidfd_send_signal, c->init_pidfd, SIGKILL, NULL, 0);
 		else
-			(void)kill(c->init_pid, SIGKILL); /* still being made: our child and not reaped, the number is its own */
+			(void)kill(c->init_pid,
+				   SIGKILL); /* still being made: our child and not reaped, the number is its own */
 		reap_until_end(c->init_pid, c->init_pidfd);
 		c->init_pid = 0;
 	}

@@ -26,17 +26,17 @@
 #include "container/internal.h"
 
 enum {
-	OPEN_UP_LIMIT = 2048,	     /* beyond this many entries a directory is bound as a whole instead of being opened up */
-	COPY_LIMIT = 1 << 20,	     /* a file beside opened-up directories is copied up to this size, else bound */
+	OPEN_UP_LIMIT = 2048, /* beyond this many entries a directory is bound as a whole instead of being opened up */
+	COPY_LIMIT = 1 << 20, /* a file beside opened-up directories is copied up to this size, else bound */
 	COPY_TOTAL_LIMIT = 64 << 20, /* of all of them */
 };
 
 struct cow {
 	struct stage *stage;
-	const char *source;   /* host path of the tree's root */
+	const char *source;    /* host path of the tree's root */
 	char layers[PATH_MAX]; /* directory of upper/ and work/ */
-	char kept[PATH_MAX];  /* overlay_dir resolved, or "" */
-	off_t copied;         /* bytes of files that were copied instead of overlaid */
+	char kept[PATH_MAX];   /* overlay_dir resolved, or "" */
+	off_t copied;	       /* bytes of files that were copied instead of overlaid */
 };
 
 static int cow_node(struct cow *cow, const char *path, struct error *err);
@@ -45,10 +45,9 @@ DEFINE_CLEANUP(dir, DIR, closedir)
 
 /* File systems that hold no files of their own: the kernel makes them up, and the container has its own or none. */
 static const char *const synthetic_types[] = {
-	"autofs",  "binfmt_misc", "bpf",       "cgroup",    "cgroup2",	"configfs",   "debugfs",
-	"devpts",  "devtmpfs",	  "efivarfs",  "fusectl",   "hugetlbfs", "mqueue",    "nfsd",
-	"nsfs",	   "proc",	  "pstore",    "resctrl",   "rpc_pipefs", "securityfs", "selinuxfs",
-	"sysfs",   "tracefs",
+	"autofs",   "binfmt_misc", "bpf",	 "cgroup",     "cgroup2",   "configfs", "debugfs", "devpts",
+	"devtmpfs", "efivarfs",	   "fusectl",	 "hugetlbfs",  "mqueue",    "nfsd",	"nsfs",	   "proc",
+	"pstore",   "resctrl",	   "rpc_pipefs", "securityfs", "selinuxfs", "sysfs",	"tracefs",
 };
 
 static bool is_synthetic(const char *type)
@@ -134,7 +133,8 @@ static int make_upper_ancestors(const struct cow *cow, const char *path, const c
 			break;
 		size_t end = (size_t)(p - goal) + strcspn(p, "/");
 
-		if (end >= sizeof(from) || snprintf(to, sizeof(to), "%s%.*s", upper, (int)(end - start), goal + start) >= PATH_MAX)
+		if (end >= sizeof(from) ||
+		    snprintf(to, sizeof(to), "%s%.*s", upper, (int)(end - start), goal + start) >= PATH_MAX)
 			return -ENAMETOOLONG;
 		memcpy(from, goal, end);
 		from[end] = '\0';
@@ -156,7 +156,9 @@ static void prepare_upper(const struct cow *cow, const char *path, const char *u
 	if (getcwd(cwd, sizeof(cwd)) && cwd[0] == '/' && path_is_under(cwd, path))
 		(void)make_upper_ancestors(cow, path, upper, cwd);
 	for (char **e = spec->envp; e && *e; e++) {
-		const char *value = strncmp(*e, "HOME=/", 6) == 0 ? *e + 5 : strncmp(*e, "TMPDIR=/", 8) == 0 ? *e + 7 : NULL;
+		const char *value = strncmp(*e, "HOME=/", 6) == 0     ? *e + 5
+				    : strncmp(*e, "TMPDIR=/", 8) == 0 ? *e + 7
+								      : NULL;
 
 		if (value && path_is_under(value, path) && !strstr(value, "/.."))
 			(void)make_upper_ancestors(cow, path, upper, value);
@@ -263,7 +265,8 @@ static int mounts_below(struct cow *cow, const char *path, struct error *err)
 			continue;
 		for (size_t k = 0; !nested && k < table->n; k++)
 			nested = k != i && path_is_under(table->entries[k].point, path) &&
-				 strcmp(table->entries[k].point, path) != 0 && path_is_under(point, table->entries[k].point) &&
+				 strcmp(table->entries[k].point, path) != 0 &&
+				 path_is_under(point, table->entries[k].point) &&
 				 strcmp(table->entries[k].point, point) != 0;
 		if (nested || (last && strcmp(last, point) == 0))
 			continue;
@@ -485,7 +488,8 @@ static int show_directory(struct cow *cow, const char *path, const struct stat *
 {
 	if (must_open_up(cow, path))
 		return open_up(cow, path, st, err);
-	if (strcmp(path, cow->source) != 0 && !mount_table_find(&cow->stage->mounts, path) && is_empty_directory(cow, path))
+	if (strcmp(path, cow->source) != 0 && !mount_table_find(&cow->stage->mounts, path) &&
+	    is_empty_directory(cow, path))
 		return make_plain_directory(cow, path, st, err);
 	return overlay_directory(cow, path, st, err);
 }

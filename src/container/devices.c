@@ -28,11 +28,8 @@ static const struct container_device nodes[] = {
 static const struct {
 	const char *target, *name;
 } links[] = {
-	{ "pts/ptmx", "ptmx" },
-	{ "/proc/self/fd", "fd" },
-	{ "/proc/self/fd/0", "stdin" },
-	{ "/proc/self/fd/1", "stdout" },
-	{ "/proc/self/fd/2", "stderr" },
+	{ "pts/ptmx", "ptmx" },		 { "/proc/self/fd", "fd" },	  { "/proc/self/fd/0", "stdin" },
+	{ "/proc/self/fd/1", "stdout" }, { "/proc/self/fd/2", "stderr" },
 };
 
 /* True if what is there already is that device. */
@@ -111,14 +108,17 @@ static int mount_pts(int root, struct error *err)
 		{ "newinstance", NULL }, { "ptmxmode", "0666" }, { "mode", "0620" }, { "gid", "5" }, { 0 },
 	};
 	static const struct fs_option without_group[] = {
-		{ "newinstance", NULL }, { "ptmxmode", "0666" }, { "mode", "0620" }, { 0 },
+		{ "newinstance", NULL },
+		{ "ptmxmode", "0666" },
+		{ "mode", "0620" },
+		{ 0 },
 	};
 	int r;
 
 	r = root_mount(root, "/dev/pts", "devpts", "devpts", with_group, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
 	if (r == -EINVAL)
-		r = root_mount(root, "/dev/pts", "devpts", "devpts", without_group, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
-			       err);
+		r = root_mount(root, "/dev/pts", "devpts", "devpts", without_group,
+			       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
 	return r;
 }
 
@@ -135,7 +135,8 @@ int devices_populate(const struct container_spec *spec, int root, struct error *
 	if (r == 0)
 		r = mount_pts(root, err);
 	if (r == 0)
-		r = root_mount(root, "/dev/shm", "tmpfs", "tmpfs", shm_options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
+		r = root_mount(root, "/dev/shm", "tmpfs", "tmpfs", shm_options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+			       err);
 	if (r < 0)
 		return r;
 	r = root_mount(root, "/dev/mqueue", "mqueue", "mqueue", NULL,

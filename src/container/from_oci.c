@@ -41,7 +41,8 @@ static void take_caps(const struct oci_capabilities *from, struct container_caps
 		log_warning("process.capabilities: unknown capability %s", from->unknown.items[i]);
 }
 
-static int take_rlimits(const struct oci_process *p, struct oci_arena *arena, struct container_spec *spec, struct error *err)
+static int take_rlimits(const struct oci_process *p, struct oci_arena *arena, struct container_spec *spec,
+			struct error *err)
 {
 	struct container_rlimit *limits = oci_arena_array(arena, p->n_rlimits + 1, sizeof(*limits));
 
@@ -84,7 +85,8 @@ static bool host_has(const char *path)
 }
 
 /* A profile for a security module that is not there is no reason to fail: every engine writes one. */
-static int take_label(const struct oci_process *p, struct oci_arena *arena, struct container_spec *spec, struct error *err)
+static int take_label(const struct oci_process *p, struct oci_arena *arena, struct container_spec *spec,
+		      struct error *err)
 {
 	char text[512];
 
@@ -107,7 +109,8 @@ static int take_label(const struct oci_process *p, struct oci_arena *arena, stru
 	return 0;
 }
 
-static int take_process(const struct oci_process *p, struct oci_arena *arena, struct container_spec *spec, struct error *err)
+static int take_process(const struct oci_process *p, struct oci_arena *arena, struct container_spec *spec,
+			struct error *err)
 {
 	int r;
 
@@ -148,8 +151,8 @@ static char *from_bundle(struct oci_arena *arena, const char *bundle, const char
 	return snprintf(full, sizeof(full), "%s/%s", bundle, path) >= PATH_MAX ? NULL : oci_arena_strdup(arena, full);
 }
 
-static int take_root(const struct oci_config *cfg, const char *bundle, struct oci_arena *arena, struct container_spec *spec,
-		     struct error *err)
+static int take_root(const struct oci_config *cfg, const char *bundle, struct oci_arena *arena,
+		     struct container_spec *spec, struct error *err)
 {
 	char real[PATH_MAX], *path;
 	struct stat st;
@@ -172,8 +175,8 @@ static int take_root(const struct oci_config *cfg, const char *bundle, struct oc
 }
 
 /* *ret is a copy of the list in the arena, or NULL for an empty one. */
-static int take_id_maps(const struct oci_id_mappings *from, struct oci_arena *arena, const struct container_id_map **ret,
-			size_t *ret_n, struct error *err)
+static int take_id_maps(const struct oci_id_mappings *from, struct oci_arena *arena,
+			const struct container_id_map **ret, size_t *ret_n, struct error *err)
 {
 	struct container_id_map *maps;
 
@@ -202,8 +205,8 @@ static int take_maps(const struct oci_id_mappings *uids, const struct oci_id_map
 	return r < 0 ? r : take_id_maps(gids, arena, &ret->gids, &ret->n_gids, err);
 }
 
-static int take_mount(const struct oci_mount *from, const char *bundle, struct oci_arena *arena, struct container_mount *to,
-		      struct error *err)
+static int take_mount(const struct oci_mount *from, const char *bundle, struct oci_arena *arena,
+		      struct container_mount *to, struct error *err)
 {
 	bool bind = (from->flags & MS_BIND) || (from->type && strcmp(from->type, "bind") == 0);
 
@@ -224,8 +227,8 @@ static int take_mount(const struct oci_mount *from, const char *bundle, struct o
 	return take_maps(&from->uid_mappings, &from->gid_mappings, arena, &to->maps, err);
 }
 
-static int take_mounts(const struct oci_config *cfg, const char *bundle, struct oci_arena *arena, struct container_spec *spec,
-		       struct error *err)
+static int take_mounts(const struct oci_config *cfg, const char *bundle, struct oci_arena *arena,
+		       struct container_spec *spec, struct error *err)
 {
 	struct container_mount *mounts = oci_arena_array(arena, cfg->n_mounts + 1, sizeof(*mounts));
 	int r;
@@ -244,7 +247,8 @@ static int take_mounts(const struct oci_config *cfg, const char *bundle, struct 
 	return 0;
 }
 
-static int take_devices(const struct oci_linux *from, struct oci_arena *arena, struct container_spec *spec, struct error *err)
+static int take_devices(const struct oci_linux *from, struct oci_arena *arena, struct container_spec *spec,
+			struct error *err)
 {
 	struct container_device *devices = oci_arena_array(arena, from->n_devices + 1, sizeof(*devices));
 
@@ -268,7 +272,8 @@ static int take_devices(const struct oci_linux *from, struct oci_arena *arena, s
 	return 0;
 }
 
-static int take_sysctls(const struct oci_linux *from, struct oci_arena *arena, struct container_spec *spec, struct error *err)
+static int take_sysctls(const struct oci_linux *from, struct oci_arena *arena, struct container_spec *spec,
+			struct error *err)
 {
 	struct container_sysctl *sysctls = oci_arena_array(arena, from->sysctl.count + 1, sizeof(*sysctls));
 
@@ -296,7 +301,8 @@ static int check_namespace_file(enum oci_namespace_type type, const char *path, 
 		return error_errno(err, errno, "linux.namespaces: %s namespace %s", oci_namespace_name(type), path);
 	kind = ioctl(fd, NS_GET_NSTYPE);
 	if (kind != (int)oci_namespace_flag(type))
-		return error_set(err, EINVAL, "linux.namespaces: %s is not a %s namespace", path, oci_namespace_name(type));
+		return error_set(err, EINVAL, "linux.namespaces: %s is not a %s namespace", path,
+				 oci_namespace_name(type));
 	return 0;
 }
 
@@ -344,10 +350,13 @@ static int take_namespaces(const struct oci_config *cfg, struct oci_arena *arena
 
 static struct container_time_offset take_offset(const struct oci_time_offset *from)
 {
-	return (struct container_time_offset){ .set = from->set, .seconds = from->seconds, .nanoseconds = from->nanoseconds };
+	return (struct container_time_offset){ .set = from->set,
+					       .seconds = from->seconds,
+					       .nanoseconds = from->nanoseconds };
 }
 
-static int take_linux(const struct oci_config *cfg, struct oci_arena *arena, struct container_spec *spec, struct error *err)
+static int take_linux(const struct oci_config *cfg, struct oci_arena *arena, struct container_spec *spec,
+		      struct error *err)
 {
 	const struct oci_linux *l = &cfg->linux_;
 	int r;
@@ -378,7 +387,8 @@ static int begin(struct container_bundle *ret, struct error *err)
 	return 0;
 }
 
-int container_from_oci(const struct oci_config *cfg, const char *bundle, struct container_bundle *ret, struct error *err)
+int container_from_oci(const struct oci_config *cfg, const char *bundle, struct container_bundle *ret,
+		       struct error *err)
 {
 	struct container_bundle made;
 	int r;

@@ -40,7 +40,8 @@ static int fs_error(int code, int context, const char *type, const char *what, s
 	return error_errno(err, code, "mount of type %s: %s%s", type, what, message);
 }
 
-int fs_create(const char *type, const char *source, const struct fs_option *options, unsigned attributes, struct error *err)
+int fs_create(const char *type, const char *source, const struct fs_option *options, unsigned attributes,
+	      struct error *err)
 {
 	_cleanup_close_ int context = -1;
 	int mount;

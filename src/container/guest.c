@@ -76,7 +76,8 @@ static int set_limits(const struct container_spec *spec, struct error *err)
 
 		if (setrlimit((__rlimit_resource_t)l->resource, &l->limit) < 0)
 			return error_errno(err, errno, "cannot set resource limit %d to %llu:%llu", l->resource,
-					   (unsigned long long)l->limit.rlim_cur, (unsigned long long)l->limit.rlim_max);
+					   (unsigned long long)l->limit.rlim_cur,
+					   (unsigned long long)l->limit.rlim_max);
 	}
 	return 0;
 }
@@ -105,7 +106,8 @@ static int set_policy(const struct container_scheduler *s, struct error *err)
 	};
 
 	if (s->set)
-		return syscall(SYS_sched_setattr, 0, &attr, 0) < 0 ? error_errno(err, errno, "cannot set the scheduler") : 0;
+		return syscall(SYS_sched_setattr, 0, &attr, 0) < 0 ? error_errno(err, errno, "cannot set the scheduler")
+								   : 0;
 	/* Back to ordinary; who may not raise itself again keeps what it has, which changes no result, only the speed. */
 	if (sched_getscheduler(0) != SCHED_OTHER)
 		(void)sched_setscheduler(0, SCHED_OTHER, &param);
@@ -117,7 +119,8 @@ static int set_io_priority(const struct container_io_priority *p, struct error *
 {
 	enum { WHO_PROCESS = 1, CLASS_SHIFT = 13 };
 
-	if (syscall(SYS_ioprio_set, WHO_PROCESS, 0, p->set ? p->io_class << CLASS_SHIFT | p->priority : 0) < 0 && p->set)
+	if (syscall(SYS_ioprio_set, WHO_PROCESS, 0, p->set ? p->io_class << CLASS_SHIFT | p->priority : 0) < 0 &&
+	    p->set)
 		return error_errno(err, errno, "cannot set the I/O priority");
 	return 0;
 }
@@ -437,8 +440,8 @@ _Noreturn void guest_main(const struct container_spec *spec, int channel, const 
 	r = set_everything(spec, &channel, default_cwd, &err);
 	if (r == 0) {
 		envp = make_environment(spec, home, sizeof(home));
-		r = envp ? program_lookup(spec->argv[0], envp, &program, &status, &err) :
-			   error_set(&err, ENOMEM, "out of memory");
+		r = envp ? program_lookup(spec->argv[0], envp, &program, &status, &err)
+			 : error_set(&err, ENOMEM, "out of memory");
 	}
 	if (r < 0)
 		child_fail(channel, &err, status);

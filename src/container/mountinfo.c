@@ -131,7 +131,8 @@ static bool is_reached(const struct mount_entry *entry)
 {
 	struct statx st;
 
-	if (statx(AT_FDCWD, entry->point, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_MNT_ID, &st) < 0)
+	if (statx(AT_FDCWD, entry->point, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_MNT_ID,
+		  &st) < 0)
 		return errno != ENOENT && errno != ENOTDIR; /* out of our reach, but it is there */
 	if (!(st.stx_mask & STATX_MNT_ID))
 		return true;
@@ -203,7 +204,8 @@ bool options_have(const char *options, const char *word)
 
 void cgroup_v1_name(const char *super_options, char *buf, size_t size)
 {
-	static const char *const others[] = { "rw", "ro", "xattr", "clone_children", "noprefix", "cpuset_v2_mode", "seclabel" };
+	static const char *const others[] = { "rw",	 "ro", "xattr", "clone_children", "noprefix", "cpuset_v2_mode",
+					      "seclabel" };
 	size_t used = 0, len;
 
 	buf[0] = '\0';

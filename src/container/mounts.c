@@ -228,7 +228,8 @@ static int create_mount(struct stage *stage, size_t i, struct error *err)
 	if (bind && mount < 0)
 		return error_errno(err, ENOENT, "cannot bind %s", m->source);
 	if (mount < 0 && strcmp(m->type, "sysfs") == 0 && stage->host_sys >= 0) {
-		mount = take_fd(&stage->host_sys); /* not ours to make, as in a user namespace with the host's network */
+		mount = take_fd(
+			&stage->host_sys); /* not ours to make, as in a user namespace with the host's network */
 		bind = true;
 	}
 	if (mount < 0)

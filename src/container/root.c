@@ -55,8 +55,8 @@ static int real_paths_add(struct real_paths *paths, const char *path, struct err
 	if (!realpath(path, item->path))
 		return error_errno(err, errno, "writable path %s", path);
 	if (strcmp(item->path, "/") == 0)
-		return error_set(err, EINVAL, "writable path %s: the whole tree is written for real with --fs=host only",
-				 path);
+		return error_set(err, EINVAL,
+				 "writable path %s: the whole tree is written for real with --fs=host only", path);
 	if (is_own_path(item->path))
 		return 0;
 	item->fd = open(item->path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
@@ -127,7 +127,8 @@ static bool place_is_free(const char *place, const struct container_spec *spec, 
 		return true;
 	if (spec->root_path && path_is_under(spec->root_path, place))
 		return false;
-	return !mount_table_has_below(mounts, place) && (!spec->overlay_dir || !path_is_under(spec->overlay_dir, place));
+	return !mount_table_has_below(mounts, place) &&
+	       (!spec->overlay_dir || !path_is_under(spec->overlay_dir, place));
 }
 
 static const char *find_place(const struct stage *stage)
@@ -159,7 +160,8 @@ static int stage_mount(struct stage *stage, struct error *err)
 	int r;
 
 	if (!place)
-		return error_set(err, ENOENT, "found no directory to build the container's tree on, tried /sys to /var/tmp");
+		return error_set(err, ENOENT,
+				 "found no directory to build the container's tree on, tried /sys to /var/tmp");
 	(void)snprintf(stage->path, sizeof(stage->path), "%s", place);
 	r = isolate_place(stage, place, err);
 	if (r < 0)
@@ -268,7 +270,8 @@ static int mount_standard(struct stage *stage, struct error *err)
 	r = devices_populate(stage->spec, stage->root, err);
 	if (r < 0 || !stage->spec->private_tmp)
 		return r;
-	return root_mount(stage->root, "/tmp", "tmpfs", "tmpfs", tmp_options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
+	return root_mount(stage->root, "/tmp", "tmpfs", "tmpfs", tmp_options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+			  err);
 }
 
 static int make_root_readonly(const struct container_spec *spec, int root, struct error *err)

@@ -23,9 +23,9 @@ static const struct {
 	unsigned long flag;
 	const char *name, *limit; /* limit: below /proc/sys/user */
 } kinds[] = {
-	{ CLONE_NEWUSER, "user", "max_user_namespaces" },   { CLONE_NEWPID, "pid", "max_pid_namespaces" },
-	{ CLONE_NEWNS, "mount", "max_mnt_namespaces" },	    { CLONE_NEWNET, "network", "max_net_namespaces" },
-	{ CLONE_NEWUTS, "uts", "max_uts_namespaces" },	    { CLONE_NEWIPC, "ipc", "max_ipc_namespaces" },
+	{ CLONE_NEWUSER, "user", "max_user_namespaces" },	{ CLONE_NEWPID, "pid", "max_pid_namespaces" },
+	{ CLONE_NEWNS, "mount", "max_mnt_namespaces" },		{ CLONE_NEWNET, "network", "max_net_namespaces" },
+	{ CLONE_NEWUTS, "uts", "max_uts_namespaces" },		{ CLONE_NEWIPC, "ipc", "max_ipc_namespaces" },
 	{ CLONE_NEWCGROUP, "cgroup", "max_cgroup_namespaces" },
 };
 
@@ -94,13 +94,14 @@ static const char *explain(size_t kind, int code, char *buf, size_t size)
 	if (code == EINVAL || code == ENOSYS)
 		return "this kernel was built without it";
 	if (code == ENOSPC || code == EUSERS || read_knob(path) == 0) {
-		(void)snprintf(buf, size, "the limit user.%s is %ld, or namespaces are nested too deeply", kinds[kind].limit,
-			       read_knob(path));
+		(void)snprintf(buf, size, "the limit user.%s is %ld, or namespaces are nested too deeply",
+			       kinds[kind].limit, read_knob(path));
 		return buf;
 	}
 	if (kinds[kind].flag != CLONE_NEWUSER)
-		return status_has("Seccomp:\t2") ? "a seccomp filter of the launcher refuses it, or CAP_SYS_ADMIN is missing" :
-						   "CAP_SYS_ADMIN is missing";
+		return status_has("Seccomp:\t2")
+			       ? "a seccomp filter of the launcher refuses it, or CAP_SYS_ADMIN is missing"
+			       : "CAP_SYS_ADMIN is missing";
 	if (read_knob("/proc/sys/kernel/unprivileged_userns_clone") == 0)
 		return "sysctl kernel.unprivileged_userns_clone is 0";
 	if (read_knob("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == 1)
@@ -276,7 +277,8 @@ int container_enter_userns(struct error *err)
 	if (uid.outside == 0)
 		return 0;
 	if (unshare(CLONE_NEWUSER) < 0) {
-		(void)error_errno(err, errno, "cannot create a user namespace, which is needed when not started by root");
+		(void)error_errno(err, errno,
+				  "cannot create a user namespace, which is needed when not started by root");
 		namespaces_explain(CLONE_NEWUSER, err);
 		return err ? -err->code : -EPERM;
 	}

@@ -140,6 +140,11 @@ programs() {
 	check 'PATH of the guest' '9' "$(PATH=$PWD:$PATH c script; echo $?)"
 	check 'empty PATH element is the current directory' '9' "$(PATH=:/bin c script; echo $?)"
 	check 'terminal of its own' 'tty /dev/pts/0' "$(c --terminal sh -c 'test -t 0 && : < /dev/tty && echo tty $(tty)' | tr -d '\r')"
+	check 'a launcher that hides clone3 (435, ENOSYS)' 'works' "$(c --deny=435:38 sh -c 'echo works')"
+	check 'a launcher that refuses unshare (272, EPERM) is named' 'a seccomp filter of the launcher refuses it' \
+		"$(c --deny=272:1 true 2>&1 | grep -o 'a seccomp filter of the launcher refuses it')"
+	check 'one that refuses sethostname (170) too' 'container_probe: cannot set the host name to .hermetic-container.local.: Operation not permitted 125' \
+		"$(c --deny=170:1 true 2>&1 | tr "'" . | xargs -d '\n') $(c --deny=170:1 true 2>/dev/null; echo $?)"
 	check 'orphans go to process 1' '1' "$(c sh -c '(sh -c "while [ \$(awk \"/PPid/ {print \\\$2}\" /proc/\$\$/status) != 1 ]; do :; done; echo 1" &) ; read x < /dev/null; while pgrep -P 1 sh | grep -qv "^2$"; do :; done')"
 }
 

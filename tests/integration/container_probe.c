@@ -9,16 +9,22 @@
  *     --cgroup=ID   with --bundle: in cgroups of linux.cgroupsPath and with linux.resources
  *     --inside=PID  one more process in the container of that process
  *     --protected   run from a sealed copy of this program
+ *     --deny=NUMBER:ERRNO  as under a launcher whose filter refuses this system call
  *     --hold      do not release the guest: print "held GUEST-PID INIT-PID" and sleep
  *     --setup-only  create and destroy, print the microseconds that took
  * Exit status: the guest's, as a shell shows it; 125 to 127 with a message when it could not be started.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -43,6 +49,22 @@ struct options {
 	bool hold, setup_only, protected;
 };
 
+/* Refuses one system call for this process and its children. */
+static int deny(unsigned number, unsigned code)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | code),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = sizeof(filter) / sizeof(filter[0]), .filter = filter };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -errno;
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 ? -errno : 0;
+}
+
 static const char *value_of(const char *argument, const char *name)
 {
 	size_t len = strlen(name);
@@ -56,10 +78,14 @@ static bool set_flag(struct options *o, const char *argument)
 		const char *name;
 		bool *field;
 	} flags[] = {
-		{ "--cow-cwd", &o->spec.cow_cwd },	     { "--private-tmp", &o->spec.private_tmp },
-		{ "--terminal", &o->spec.terminal },	     { "--network-host", &o->spec.network_host },
-		{ "--cow-root", &o->spec.root_cow },	     { "--read-only", &o->spec.root_readonly },
-		{ "--hold", &o->hold },			     { "--setup-only", &o->setup_only },
+		{ "--cow-cwd", &o->spec.cow_cwd },
+		{ "--private-tmp", &o->spec.private_tmp },
+		{ "--terminal", &o->spec.terminal },
+		{ "--network-host", &o->spec.network_host },
+		{ "--cow-root", &o->spec.root_cow },
+		{ "--read-only", &o->spec.root_readonly },
+		{ "--hold", &o->hold },
+		{ "--setup-only", &o->setup_only },
 		{ "--protected", &o->protected },
 		{ "--no-new-privs", &o->spec.no_new_privs },
 	};
@@ -80,6 +106,9 @@ static bool set_value(struct options *o, char *argument)
 		o->writable[o->spec.n_writable++] = argument + (value - argument);
 	else if ((value = value_of(argument, "--inside")))
 		o->inside = (pid_t)strtol(value, NULL, 10);
+	else if ((value = value_of(argument, "--deny")))
+		return deny((unsigned)strtoul(value, NULL, 10), (unsigned)strtoul(strchr(value, ':') + 1, NULL, 10)) ==
+		       0;
 	else if ((value = value_of(argument, "--cgroup")))
 		o->cgroup_id = value;
 	else if ((value = value_of(argument, "--bundle")))
@@ -222,9 +251,11 @@ static int create_and_run(struct options *o)
 	struct error err = { 0 };
 	int status = 0;
 
-	if ((!o->inside && container_enter_userns(&err) < 0) || (o->bundle && load_bundle(o, &err) < 0) || make_cgroup(o, &err) < 0)
+	if ((!o->inside && container_enter_userns(&err) < 0) || (o->bundle && load_bundle(o, &err) < 0) ||
+	    make_cgroup(o, &err) < 0)
 		return complain(&err, 125);
-	if ((o->inside ? container_create_inside(&o->spec, o->inside, &c, &err) : container_create(&o->spec, &c, &err)) < 0)
+	if ((o->inside ? container_create_inside(&o->spec, o->inside, &c, &err)
+		       : container_create(&o->spec, &c, &err)) < 0)
 		return complain(&err, c.failure_status);
 	if (!o->setup_only)
 		status = run(o, &c);
