@@ -118,6 +118,43 @@ for level in baseline x86-64-v2; do
 	grep -q '^cpuid 7.0 00000000 00000000 00000000 00000000$' out || fail "--cpu=$level: leaf 7"
 done
 
+# Real programs whose output does not depend on time or chance, on every model of processor.
+cat > Sum.java <<'END'
+import java.util.*;
+import java.util.concurrent.*;
+public class Sum {
+	public static void main(String[] args) throws Exception {
+		ExecutorService pool = Executors.newFixedThreadPool(3);
+		List<Future<Long>> parts = new ArrayList<>();
+		for (int i = 1; i < 6; i++) {
+			final int k = i;
+			parts.add(pool.submit(() -> { long s = 0; for (int j = 0; j < 100000; j++) s += j * k ^ s; return s; }));
+		}
+		long sum = 0;
+		for (Future<Long> part : parts)
+			sum += part.get();
+		pool.shutdown();
+		System.out.println(sum);
+	}
+}
+END
+same_as_natively()
+{
+	run "$@"
+	[ "$status" = 0 ] || return
+	cp out native
+	for level in host baseline x86-64-v2; do
+		run "$trace" -m $level "$@"
+		expect 0 "$* as $level"
+		cmp -s native out || fail "$* as $level: other output"
+	done
+}
+same_as_natively openssl dgst -sha512 "$guests/insn_all.c"
+same_as_natively "$(python3 -c 'import sys; print(sys.executable)')" -S -c 'import hashlib; print(hashlib.sha256(b"x" * 100000).hexdigest())'
+for java in /usr/lib/jvm/*/bin/java; do
+	[ -x "$java" ] && same_as_natively "$java" Sum.java && break
+done
+
 # A real one: the random device of libstdc++ asks CPUID, is told that there is neither RDRAND nor RDSEED, and goes to the kernel.
 if command -v c++ > /dev/null; then
 	cat > device.cc <<'END'

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs a program with its instructions replaced, as simply as can be: ptrace, one thread, made-up answers. It shows
- *that maps, patches, traps and emulation fit together, without the engine.
+ * Runs a program with its instructions replaced, as simply as can be: ptrace, one process (of any threads), made-up answers. It shows
+ * that maps, patches, traps and emulation fit together, without the engine.
  *
  * usage: insn_trace [-v] [-m LEVEL] PROGRAM [ARGUMENT...]
  *	-v	counts of traps by kind on stderr at the end
@@ -29,7 +29,8 @@
 #include "insn/store.h"
 
 struct tracer {
-	pid_t pid;
+	pid_t pid; /* the process */
+	pid_t tid; /* the thread that has stopped */
 	int mem_fd;
 	struct insn_store *store;
 	struct insn_traps traps;
@@ -138,7 +139,7 @@ static bool handle_trap(struct tracer *t)
 	struct insn_regs regs;
 	uint64_t start;
 
-	if (ptrace(PTRACE_GETREGS, t->pid, 0, &user) < 0)
+	if (ptrace(PTRACE_GETREGS, t->tid, 0, &user) < 0)
 		die("registers");
 	site = insn_traps_find(&t->traps, user.rip, &start);
 	if (!site)
@@ -149,7 +150,7 @@ static bool handle_trap(struct tracer *t)
 	if (insn_emulate(site, &regs, &answers) != INSN_DONE)
 		return false;
 	to_user(&regs, &user);
-	if (ptrace(PTRACE_SETREGS, t->pid, 0, &user) < 0)
+	if (ptrace(PTRACE_SETREGS, t->tid, 0, &user) < 0)
 		die("registers");
 	t->counts[site->kind]++;
 	return true;
@@ -159,32 +160,45 @@ static bool may_map_code(struct tracer *t)
 {
 	struct user_regs_struct user;
 
-	if (ptrace(PTRACE_GETREGS, t->pid, 0, &user) < 0)
+	if (ptrace(PTRACE_GETREGS, t->tid, 0, &user) < 0)
 		die("registers");
 	/* mmap, mprotect, munmap, mremap */
 	return user.orig_rax >= 9 && (user.orig_rax <= 11 || user.orig_rax == 25);
+}
+
+/* What a stopped thread is to be continued with: a signal, or 0. */
+static int handle_stop(struct tracer *t, int status)
+{
+	if (WSTOPSIG(status) == (SIGTRAP | 0x80)) {
+		if (may_map_code(t))
+			patch_all(t);
+		return 0;
+	}
+	if (status >> 16) /* a new thread, which begins with a SIGSTOP of the kernel's */
+		return 0;
+	if (WSTOPSIG(status) == SIGILL && handle_trap(t))
+		return 0;
+	return WSTOPSIG(status) == SIGSTOP ? 0 : WSTOPSIG(status);
 }
 
 static int follow(struct tracer *t)
 {
 	int status, deliver = 0;
 
+	t->tid = t->pid;
 	for (;;) {
-		if (ptrace(PTRACE_SYSCALL, t->pid, 0, deliver) < 0)
+		if (ptrace(PTRACE_SYSCALL, t->tid, 0, deliver) < 0 && errno != ESRCH)
 			die("continue");
-		deliver = 0;
-		if (waitpid(t->pid, &status, 0) < 0)
-			die("wait");
+		do {
+			t->tid = waitpid(-1, &status, __WALL);
+			if (t->tid < 0)
+				die("wait");
+		} while (!WIFSTOPPED(status) && t->tid != t->pid);
 		if (WIFEXITED(status))
 			return WEXITSTATUS(status);
 		if (WIFSIGNALED(status))
 			return 128 + WTERMSIG(status);
-		if (WSTOPSIG(status) == (SIGTRAP | 0x80)) {
-			if (may_map_code(t))
-				patch_all(t);
-		} else if (WSTOPSIG(status) != SIGILL || !handle_trap(t)) {
-			deliver = WSTOPSIG(status);
-		}
+		deliver = handle_stop(t, status);
 	}
 }
 
@@ -231,7 +245,8 @@ int main(int argc, char **argv)
 		die("start");
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)t.pid);
 	t.mem_fd = open(path, O_RDWR | O_CLOEXEC);
-	if (t.mem_fd < 0 || ptrace(PTRACE_SETOPTIONS, t.pid, 0, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL) < 0)
+	if (t.mem_fd < 0 ||
+	    ptrace(PTRACE_SETOPTIONS, t.pid, 0, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE) < 0)
 		die(path);
 	patch_all(&t);
 	status = follow(&t);
