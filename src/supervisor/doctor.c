@@ -83,8 +83,10 @@ static const struct probe probes[] = {
 	    [PROBE_MISSING] = "CPUID is replaced where code is mapped; code made at run time sees this processor" } },
 	{ "counters", "hardware counters", false, probe_counters,
 	  { [PROBE_WORKS] = "instructions can be counted; a run does not need it",
-	    [PROBE_PARTLY] = "the counters can be opened but count nothing, as in many virtual machines; a run does not need them",
-	    [PROBE_MISSING] = "there are none, as in most virtual machines; a run does not need them" } },
+	    [PROBE_PARTLY] = "the counters can be opened but do not count exactly, as in many virtual machines; a run does not need "
+			     "them",
+	    [PROBE_MISSING] = "there are none, or they are not for this user, as in most virtual machines; a run does not need "
+			      "them" } },
 };
 
 const struct probe *doctor_probes(size_t *ret_count)
