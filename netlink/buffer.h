@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A growing byte buffer for messages under construction. Its storage is aligned for any netlink header. The first failed
- * allocation is remembered and turns every later put into nothing, so that a builder checks once, at its end.
+ * A growing byte buffer for messages under construction. Its storage is aligned for any netlink header. The first
+ * failed allocation is remembered and turns every later put into nothing, so that a builder checks once, at its end.
  */
 #ifndef HS_NETLINK_BUFFER_H
 #define HS_NETLINK_BUFFER_H

@@ -3,11 +3,11 @@
  * A dump: taken from the kernel as a whole, rewritten, sorted, and cut again.
  *
  *   collecting   nl_dump_add() takes real messages, up to NLMSG_DONE;
- *   served       nl_dump_finish() has made of them what the guest may see; nl_dump_cut() decides how much of it the next
- *                datagram holds, nl_dump_advance() goes behind that.
+ *   served       nl_dump_finish() has made of them what the guest may see; nl_dump_cut() decides how much of it the
+ *                next datagram holds, nl_dump_advance() goes behind that.
  *
- * A datagram's border is decided when it is first looked at, and stays until it is consumed: a guest that peeks at the length
- * gets that length. The limit is a matter of the socket: see queue.h.
+ * A datagram's border is decided when it is first looked at, and stays until it is consumed: a guest that peeks at the
+ * length gets that length. The limit is a matter of the socket: see queue.h.
  */
 #ifndef HS_NETLINK_DUMP_H
 #define HS_NETLINK_DUMP_H
@@ -39,8 +39,8 @@ int nl_dump_add(struct nl_dump *dump, const struct nlmsghdr *nlh);
 int nl_dump_finish(struct nl_dump *dump, struct nl_env *env);
 
 /*
- * The length of the next datagram: as many messages as fit into `limit` bytes, at least one; 0 when nothing is left. Its
- * bytes are at dump->seen.data + dump->at.
+ * The length of the next datagram: as many messages as fit into `limit` bytes, at least one; 0 when nothing is left.
+ * Its bytes are at dump->seen.data + dump->at.
  */
 size_t nl_dump_cut(struct nl_dump *dump, size_t limit);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Captures as text: pairs of hexadecimal digits with blanks anywhere between pairs, `#` to the end of the line is a comment.
- * The comment "# protocol: NAME" names the family.
+ * Captures as text: pairs of hexadecimal digits with blanks anywhere between pairs, `#` to the end of the line is a
+ * comment. The comment "# protocol: NAME" names the family.
  */
 #ifndef HS_NETLINK_HEX_H
 #define HS_NETLINK_HEX_H

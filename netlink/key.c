@@ -48,7 +48,8 @@ static const struct nlattr *find_part(const struct nl_key_part *part, const uint
 	return nl_attr_find(mnl_attr_get_payload(attr), mnl_attr_get_payload_len(attr), part->inside);
 }
 
-static void put_object(struct nl_key *key, size_t at, const struct nl_object *object, const uint8_t *structure, size_t len)
+static void put_object(struct nl_key *key, size_t at, const struct nl_object *object, const uint8_t *structure,
+		       size_t len)
 {
 	size_t attributes_at = MNL_ALIGN(object->header);
 

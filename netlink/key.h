@@ -14,7 +14,7 @@ enum { NL_KEY_SIZE = 64 };
 /* One message among those to be sorted. */
 struct nl_key {
 	uint8_t bytes[NL_KEY_SIZE]; /* compared first, unused ones are zero */
-	const uint8_t *message;     /* then, where the kernel's order is a hash table's, the message itself: set before sorting */
+	const uint8_t *message; /* then, where the kernel's order is a hash table's, this: set before sorting */
 	size_t len;
 	size_t offset; /* the caller's: where the message is */
 	size_t order;  /* last: the order of arrival */

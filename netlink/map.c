@@ -145,7 +145,8 @@ static void link_set_virtual_mac(const struct nl_map *map, struct nl_link *link)
 	memcpy(link->virtual_mac, link->real_mac, NL_MAC_LEN);
 	if (!link->has_mac || mac_is_said(map, link->real_mac))
 		return;
-	memcpy(link->virtual_mac, (const uint8_t[]){ 2, 0, n >> 24, n >> 16 & 0xff, n >> 8 & 0xff, n & 0xff }, NL_MAC_LEN);
+	memcpy(link->virtual_mac, (const uint8_t[]){ 2, 0, n >> 24, n >> 16 & 0xff, n >> 8 & 0xff, n & 0xff },
+	       NL_MAC_LEN);
 }
 
 /* The next free number; a link that the guest made with an index of its own choice keeps that one. */
@@ -290,7 +291,9 @@ static const uint8_t *mac_of(const struct nl_link *link, enum nl_direction side)
 	return side == NL_TO_VIRTUAL ? link->virtual_mac : link->real_mac;
 }
 
-/* The link that has these `len` bytes at `offset` of its MAC on the side that is translated from; the hinted one first. */
+/*
+ * The link that has these `len` bytes at `offset` of its MAC on the side that is translated from; the hinted one first.
+ */
 static const struct nl_link *find_mac(const struct nl_map *map, enum nl_direction direction, uint32_t hint_real,
 				      const uint8_t *bytes, size_t offset, size_t len)
 {
@@ -310,7 +313,8 @@ static const struct nl_link *find_mac(const struct nl_map *map, enum nl_directio
 	return best;
 }
 
-void nl_map_mac(const struct nl_map *map, enum nl_direction direction, uint32_t hint_real, uint8_t *mac, bool *ret_known)
+void nl_map_mac(const struct nl_map *map, enum nl_direction direction, uint32_t hint_real, uint8_t *mac,
+		bool *ret_known)
 {
 	static const uint8_t solicited[3] = { 0x33, 0x33, 0xff };
 	size_t skip = memcmp(mac, solicited, sizeof(solicited)) == 0 ? sizeof(solicited) : 0;

@@ -8,14 +8,15 @@
  *   index    loopback 1; the others 2, 3, ... by name when the map is first filled; later ones follow in the order in
  *            which fillings find them, by name within one filling. A number is never used twice.
  *   MAC      02:00:00:00:00:NN, NN the virtual index (its last four bytes hold it, big-endian); all zeroes stay zeroes,
- *            and a MAC that the guest itself has named in a request (or the configuration, nl_map_say_mac) stays itself.
+ *            and a MAC that the guest itself has named in a request (or the configuration, nl_map_say_mac) stays
+ *            itself.
  *   IPv6     an address whose interface identifier is derived from a real MAC (EUI-64), and the solicited-node group of
  *            one, is rewritten to the one derived from the virtual MAC; the group's MAC (33:33:ff:...) as well.
  *   handle   automatic major numbers (0x8001 and up) become 0x8001, 0x8002, ... in order of their making.
  *
- * An index that the map does not hold translates to a place where no real link can be: virtual v <-> real 0x7fffffff - v.
- * So a request that names a wrong index fails in the kernel as it would natively, and a link that the guest makes with an
- * index of its choice keeps that index in its eyes.
+ * An index that the map does not hold translates to a place where no real link can be: virtual v <-> real 0x7fffffff -
+ * v. So a request that names a wrong index fails in the kernel as it would natively, and a link that the guest makes
+ * with an index of its choice keeps that index in its eyes.
  *
  * Everything here is pure state over bytes: the caller takes a dump of RTM_GETLINK and hands it in.
  */
@@ -67,12 +68,14 @@ void nl_map_init(struct nl_map *map);
 void nl_map_deinit(struct nl_map *map);
 
 /*
- * Takes a complete real dump of RTM_GETLINK (all messages up to NLMSG_DONE, one after the other). Links that are not in it
- * are marked gone, and forgotten at the next filling. 0 or -ENOMEM; broken messages are passed over.
+ * Takes a complete real dump of RTM_GETLINK (all messages up to NLMSG_DONE, one after the other). Links that are not in
+ * it are marked gone, and forgotten at the next filling. 0 or -ENOMEM; broken messages are passed over.
  */
 int nl_map_fill(struct nl_map *map, const void *dump, size_t len);
 
-/* The same for messages that need not be complete (a filtered dump, a notification): adds and renames, removes nothing. */
+/*
+ * The same for messages that need not be complete (a filtered dump, a notification): adds and renames, removes nothing.
+ */
 int nl_map_learn(struct nl_map *map, const void *messages, size_t len);
 
 /* Borrowed until the next filling; NULL when there is none. Links that are gone are not found by name. */
@@ -87,11 +90,12 @@ const struct nl_link *nl_map_find_name(const struct nl_map *map, const char *nam
 uint32_t nl_map_index(const struct nl_map *map, enum nl_direction direction, uint32_t index, bool *ret_known);
 
 /*
- * Translates a MAC in place. hint_real is the real index of the link that the MAC is said to belong to (0: any link): two
- * links may have the same MAC (a bridge and its port). Unknown MACs are left alone and *ret_known, if not NULL, is false; those
- * of groups (bit 0 of the first byte) are known to everybody.
+ * Translates a MAC in place. hint_real is the real index of the link that the MAC is said to belong to (0: any link):
+ * two links may have the same MAC (a bridge and its port). Unknown MACs are left alone and *ret_known, if not NULL, is
+ * false; those of groups (bit 0 of the first byte) are known to everybody.
  */
-void nl_map_mac(const struct nl_map *map, enum nl_direction direction, uint32_t hint_real, uint8_t *mac, bool *ret_known);
+void nl_map_mac(const struct nl_map *map, enum nl_direction direction, uint32_t hint_real, uint8_t *mac,
+		bool *ret_known);
 
 /* Translates the interface identifier of a 16-byte IPv6 address in place; others are left alone. */
 void nl_map_ip6(const struct nl_map *map, enum nl_direction direction, uint32_t hint_real, uint8_t *address);

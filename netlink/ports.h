@@ -2,10 +2,10 @@
 /*
  * Netlink port ids of one network namespace, decided here and not by the kernel's random rover.
  *
- * bind(2) with nl_pid 0, connect(2) and the first send of an unbound socket take a port: the thread-group id of the process
- * if no socket of this protocol has it, else -4097, -4098, ... (where the kernel would start at a random negative number).
- * The caller binds the real socket to the port that comes out, or to another one that it remembers as `real`; then
- * getsockname, nlmsg_pid, /proc/net/netlink and SOCK_DIAG are answered with `virtual`.
+ * bind(2) with nl_pid 0, connect(2) and the first send of an unbound socket take a port: the thread-group id of the
+ * process if no socket of this protocol has it, else -4097, -4098, ... (where the kernel would start at a random
+ * negative number). The caller binds the real socket to the port that comes out, or to another one that it remembers as
+ * `real`; then getsockname, nlmsg_pid, /proc/net/netlink and SOCK_DIAG are answered with `virtual`.
  */
 #ifndef HS_NETLINK_PORTS_H
 #define HS_NETLINK_PORTS_H

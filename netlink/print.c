@@ -135,7 +135,8 @@ static void print_broken(struct nl_printer *printer, const char *what, size_t le
 	fprintf(printer->out, "%s: broken off: %zu bytes are no %s\n", printer->path, len, what);
 }
 
-static void print_attributes(struct nl_printer *printer, const void *attributes, size_t len, const struct nl_ruleset *set);
+static void print_attributes(struct nl_printer *printer, const void *attributes, size_t len,
+			     const struct nl_ruleset *set);
 
 static void print_nexthops(struct nl_printer *printer, const uint8_t *hops, size_t len, const struct nl_ruleset *set)
 {
@@ -190,15 +191,16 @@ static void print_attribute(struct nl_printer *printer, const struct nlattr *att
 		print_line(printer, rule ? rule->format : NL_HEX, payload, len);
 }
 
-static const struct nl_ruleset *nested_set(const struct nl_printer *printer, const struct nl_rule *rule, const void *siblings,
-					   size_t len)
+static const struct nl_ruleset *nested_set(const struct nl_printer *printer, const struct nl_rule *rule,
+					   const void *siblings, size_t len)
 {
 	if (rule->request)
 		return rule->request(siblings, len);
 	return rule->bridge && printer->family == AF_BRIDGE ? rule->bridge : rule->nested;
 }
 
-static void print_attributes(struct nl_printer *printer, const void *attributes, size_t len, const struct nl_ruleset *set)
+static void print_attributes(struct nl_printer *printer, const void *attributes, size_t len,
+			     const struct nl_ruleset *set)
 {
 	const struct nlattr *attr;
 	size_t at = 0;
@@ -238,7 +240,10 @@ static void print_fields(struct nl_printer *printer, const struct nl_field *fiel
 	}
 }
 
-/* A request has its own structure where the object says so; answers of SOCK_DIAG are told by NLM_F_REQUEST being absent. */
+/*
+ * A request has its own structure where the object says so; answers of SOCK_DIAG are told by NLM_F_REQUEST being
+ * absent.
+ */
 static void print_object(struct nl_printer *printer, const struct nl_object *object, const struct nlmsghdr *nlh)
 {
 	bool request = object->request_header && (nlh->nlmsg_flags & NLM_F_REQUEST);

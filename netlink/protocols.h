@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which netlink families a guest may open, and which objects their messages are about. socket(AF_NETLINK, ..., protocol)
- * for a family that is not modelled is refused with the table's errno, the one that a kernel without it gives.
+ * Which netlink families a guest may open, and which objects their messages are about. socket(AF_NETLINK, ...,
+ * protocol) for a family that is not modelled is refused with the table's errno, the one that a kernel without it
+ * gives.
  */
 #ifndef HS_NETLINK_PROTOCOLS_H
 #define HS_NETLINK_PROTOCOLS_H
@@ -26,8 +27,8 @@ const struct nl_protocol *nl_protocol_get(int number);
 const struct nl_protocol *nl_protocol_at(size_t i);
 
 /*
- * The object of a message, or NULL when its messages are not modelled. first_byte is the first of the payload (the address
- * family, by which SOCK_DIAG tells its objects apart); 0 for an empty payload.
+ * The object of a message, or NULL when its messages are not modelled. first_byte is the first of the payload (the
+ * address family, by which SOCK_DIAG tells its objects apart); 0 for an empty payload.
  */
 const struct nl_object *nl_object_find(int protocol, uint16_t type, uint8_t first_byte);
 

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The receive queue of one netlink socket, as the guest sees it. The engine keeps one for each open netlink socket (open
- * file description); every way to receive (read, readv, recvfrom, recvmsg, recvmmsg) is served from it.
+ * The receive queue of one netlink socket, as the guest sees it. The engine keeps one for each open netlink socket
+ * (open file description); every way to receive (read, readv, recvfrom, recvmsg, recvmmsg) is served from it.
  *
  * Use:
- *   send      nl_request_prepare() (request.h), the real send, then nl_queue_push_own() for refused messages, then read the
- *             real socket without blocking until it has nothing more, each datagram into nl_queue_push_raw(). Netlink is
- *             synchronous: whatever a request causes is there, or is made by the reading, when the send has returned. A
- *             buffer of 64 KiB is enough for each read.
- *   receive   nl_queue_next() with the length of all the guest's buffers together and its flags; copy `len` bytes, set the
- *             sender's address (port 0, nl_groups), MSG_TRUNC in msg_flags when `truncated`, return `result`. When the queue
- *             is empty the guest blocks, or has EAGAIN.
+ *   send      nl_request_prepare() (request.h), the real send, then nl_queue_push_own() for refused messages, then read
+ *             the real socket without blocking until it has nothing more, each datagram into nl_queue_push_raw().
+ *             Netlink is synchronous: whatever a request causes is there, or is made by the reading, when the send has
+ *             returned. A buffer of 64 KiB is enough for each read.
+ *   receive   nl_queue_next() with the length of all the guest's buffers together and its flags; copy `len` bytes, set
+ *             the sender's address (port 0, nl_groups), MSG_TRUNC in msg_flags when `truncated`, return `result`. When
+ *             the queue is empty the guest blocks, or has EAGAIN.
  *   poll      nl_queue_is_ready().
- *   notify    datagrams that came for a multicast group are held back until nl_queue_settle(), which the engine calls at
- *             points that it decides: only then are they visible, sorted by object, those of one object in their order.
+ *   notify    datagrams that came for a multicast group are held back until nl_queue_settle(), which the engine calls
+ *             at points that it decides: only then are they visible, sorted by object, those of one object in their
+ *             order.
  *
- * Datagrams: replies and acknowledgements stay as the kernel cut them. A dump is held until its NLMSG_DONE has come, and
- * is then cut at the size that the kernel would use: the largest buffer that this socket was ever read with, at least
- * NL_GOOD_SIZE and at most NL_LARGEST. So a short buffer gets a truncated datagram, exactly as natively, and the rest of it
- * is lost; with MSG_PEEK it stays. NLMSG_DONE is in the last datagram if it fits.
+ * Datagrams: replies and acknowledgements stay as the kernel cut them. A dump is held until its NLMSG_DONE has come,
+ * and is then cut at the size that the kernel would use: the largest buffer that this socket was ever read with, at
+ * least NL_GOOD_SIZE and at most NL_LARGEST. So a short buffer gets a truncated datagram, exactly as natively, and the
+ * rest of it is lost; with MSG_PEEK it stays. NLMSG_DONE is in the last datagram if it fits.
  *
- * Notifications that nobody reads do not grow without end: what goes beyond SO_RCVBUF (nl_queue_set_room) is dropped, and the next
- * receiving call fails once with ENOBUFS. Answers are always kept: the kernel stops producing them when there is no room.
+ * Notifications that nobody reads do not grow without end: what goes beyond SO_RCVBUF (nl_queue_set_room) is dropped,
+ * and the next receiving call fails once with ENOBUFS. Answers are always kept: the kernel stops producing them when
+ * there is no room.
  *
  * A notification that says of an object what the last one has said already is dropped: the kernel repeats some when its
  * asynchronous work gets to them.
@@ -86,8 +88,8 @@ void nl_queue_deinit(struct nl_queue *queue);
 void nl_queue_set_room(struct nl_queue *queue, size_t bytes);
 
 /*
- * Takes one datagram from the real socket. group is the number of the multicast group it came for (from NETLINK_PKTINFO or
- * nl_groups), 0 for an answer. 0 or -ENOMEM.
+ * Takes one datagram from the real socket. group is the number of the multicast group it came for (from NETLINK_PKTINFO
+ * or nl_groups), 0 for an answer. 0 or -ENOMEM.
  */
 int nl_queue_push_raw(struct nl_queue *queue, const void *bytes, size_t len, uint32_t group);
 

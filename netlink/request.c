@@ -87,8 +87,9 @@ static int translate_attributes(struct nl_pass *pass, enum nl_direction directio
 
 		if (!rule)
 			continue;
-		r = translate_attribute(pass, direction, bytes + start + MNL_ATTR_HDRLEN, mnl_attr_get_payload_len(attr),
-					rule, rule->request ? rule->request(bytes, len) : rule->nested);
+		r = translate_attribute(pass, direction, bytes + start + MNL_ATTR_HDRLEN,
+					mnl_attr_get_payload_len(attr), rule,
+					rule->request ? rule->request(bytes, len) : rule->nested);
 	}
 	pass->depth--;
 	return r;
@@ -123,7 +124,8 @@ static bool names_task(const struct nl_object *object, const void *attributes, s
 }
 
 /* Which link a request is about, as a real index: a MAC in it is looked up there first. */
-static uint32_t request_hint(const struct nl_pass *pass, enum nl_direction direction, const uint8_t *structure, size_t len)
+static uint32_t request_hint(const struct nl_pass *pass, enum nl_direction direction, const uint8_t *structure,
+			     size_t len)
 {
 	const struct nl_object *object = pass->object;
 

@@ -2,8 +2,8 @@
 /*
  * Addresses (struct ifaddrmsg), the multicast and anycast addresses of links, and address labels.
  *
- * Lifetimes are for ever and time stamps zero: both run with the host's clock. Duplicate address detection, which waits a
- * random time, is over.
+ * Lifetimes are for ever and time stamps zero: both run with the host's clock. Duplicate address detection, which waits
+ * a random time, is over.
  */
 #include "netlink/objects.h"
 

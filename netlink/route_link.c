@@ -2,10 +2,10 @@
 /*
  * Links (RTM_NEWLINK and its relatives; struct ifinfomsg).
  *
- * What a guest sees of a link is what it, or the container's configuration, has made of it: name, MTU, queue length, group,
- * kind, master, administrative state. Everything that the hardware, the driver, the number of processors, traffic or the
- * kernel's asynchronous link watch contribute is fixed. A link that is up has its carrier and is running: the kernel would
- * say so up to a second later.
+ * What a guest sees of a link is what it, or the container's configuration, has made of it: name, MTU, queue length,
+ * group, kind, master, administrative state. Everything that the hardware, the driver, the number of processors,
+ * traffic or the kernel's asynchronous link watch contribute is fixed. A link that is up has its carrier and is
+ * running: the kernel would say so up to a second later.
  */
 #include "netlink/objects.h"
 

@@ -3,8 +3,8 @@
  * Neighbours (struct ndmsg), forwarding entries of bridges (the same structure, family AF_BRIDGE) and the tables of
  * neighbours (struct ndtmsg).
  *
- * A neighbour's state decays with the host's clock, after a time that is drawn at random. Entries that were resolved are
- * reachable, those that were not have failed; entries that the kernel makes by itself for addresses that need no
+ * A neighbour's state decays with the host's clock, after a time that is drawn at random. Entries that were resolved
+ * are reachable, those that were not have failed; entries that the kernel makes by itself for addresses that need no
  * resolution (loopback, multicast) and collects by itself are not shown. A link-layer address that is not one of this
  * namespace is made from the address of the neighbour.
  */
@@ -23,7 +23,9 @@
 /* Neighbours elsewhere get 02:00 and the last four bytes of their address. */
 static int emit_lladdr(struct nl_pass *pass, const struct nlattr *attr, struct nl_buf *out)
 {
-	uint8_t mac[NL_MAC_LEN] = { 2, 0, pass->neighbour[0], pass->neighbour[1], pass->neighbour[2], pass->neighbour[3] };
+	uint8_t mac[NL_MAC_LEN] = {
+		2, 0, pass->neighbour[0], pass->neighbour[1], pass->neighbour[2], pass->neighbour[3]
+	};
 	uint8_t mapped[NL_MAC_LEN];
 	bool known;
 
@@ -83,7 +85,8 @@ static bool neigh_wanted(struct nl_pass *pass, const void *structure, const void
 	memset(pass->neighbour, 0xff, sizeof(pass->neighbour));
 	if (dst && mnl_attr_get_payload_len(dst) >= sizeof(pass->neighbour))
 		memcpy(pass->neighbour,
-		       (const uint8_t *)mnl_attr_get_payload(dst) + mnl_attr_get_payload_len(dst) - sizeof(pass->neighbour),
+		       (const uint8_t *)mnl_attr_get_payload(dst) + mnl_attr_get_payload_len(dst) -
+			       sizeof(pass->neighbour),
 		       sizeof(pass->neighbour));
 	if (pass->family == AF_BRIDGE)
 		return fdb_wanted(&ndm);

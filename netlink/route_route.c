@@ -2,8 +2,8 @@
 /*
  * Routes (struct rtmsg), routing rules (struct fib_rule_hdr) and next-hop objects (struct nhmsg).
  *
- * Routes that a router on the host's network has announced are not the container's and are left out. What the carrier and
- * the hardware do to a route is not shown; how often it was used neither.
+ * Routes that a router on the host's network has announced are not the container's and are left out. What the carrier
+ * and the hardware do to a route is not shown; how often it was used neither.
  */
 #include "netlink/objects.h"
 
@@ -170,8 +170,8 @@ static const struct nl_field rule_fields[] = {
 };
 
 /*
- * Rules of multicast routing exist where a kernel was built with it (families 128 and 129): they are not shown, so that the
- * list is the same on all kernels. Rules of one family are in the order in which they are asked; that order stays.
+ * Rules of multicast routing exist where a kernel was built with it (families 128 and 129): they are not shown, so that
+ * the list is the same on all kernels. Rules of one family are in the order in which they are asked; that order stays.
  */
 static bool rule_wanted(struct nl_pass *pass, const void *structure, const void *attributes, size_t len)
 {

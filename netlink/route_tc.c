@@ -2,9 +2,9 @@
 /*
  * Traffic control (struct tcmsg): queueing disciplines, classes and filters.
  *
- * What was configured is shown, what has passed through is not. Major numbers that the kernel chose come from a counter of
- * the whole host and are translated by the map. The discipline that a link has when nobody configured one is the host's
- * default and is always shown as "noqueue"; one for each hardware queue below it is not shown.
+ * What was configured is shown, what has passed through is not. Major numbers that the kernel chose come from a counter
+ * of the whole host and are translated by the map. The discipline that a link has when nobody configured one is the
+ * host's default and is always shown as "noqueue"; one for each hardware queue below it is not shown.
  */
 #include "netlink/objects.h"
 
@@ -147,7 +147,8 @@ static const struct nl_ruleset *filter_options(const void *siblings, size_t len)
 	for (size_t i = 0; kind && i < ARRAY_SIZE(filters); i++) {
 		size_t size = strlen(filters[i].kind) + 1;
 
-		if (mnl_attr_get_payload_len(kind) == size && memcmp(mnl_attr_get_payload(kind), filters[i].kind, size) == 0)
+		if (mnl_attr_get_payload_len(kind) == size &&
+		    memcmp(mnl_attr_get_payload(kind), filters[i].kind, size) == 0)
 			return filters[i].set;
 	}
 	return NULL;
@@ -164,7 +165,8 @@ static int emit_filter_options(struct nl_pass *pass, const struct nlattr *attr, 
 
 static const struct nl_rule tfilter_rules[] = {
 	[TCA_KIND] = NL_ROW_KEEP("kind", NL_STRING),
-	[TCA_OPTIONS] = { .name = "options", .action = NL_CUSTOM, .request = filter_options, .emit = emit_filter_options },
+	[TCA_OPTIONS] = { .name = "options", .action = NL_CUSTOM, .request = filter_options,
+			  .emit = emit_filter_options },
 	TC_COMMON_ROWS,
 };
 static const struct nl_ruleset tfilter_set = NL_RULESET(tfilter_rules);
@@ -222,8 +224,8 @@ static int compare_u32(const void *a, const void *b)
 }
 
 /*
- * The host's counter gives automatic handles in the order of their making, whatever their order in the dump: that is the
- * order in which they get their virtual numbers.
+ * The host's counter gives automatic handles in the order of their making, whatever their order in the dump: that is
+ * the order in which they get their virtual numbers.
  */
 static int qdisc_prepare(struct nl_env *env, const void *messages, size_t len)
 {

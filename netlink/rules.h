@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The vocabulary of the rule tables. A table says, for one set of attributes, what the guest may see of each: that is all
- * there is to know about an attribute, and three readers share it: the rewriter of answers (walk.c), the translator of
- * requests (request.c) and the decoder (print.c).
+ * The vocabulary of the rule tables. A table says, for one set of attributes, what the guest may see of each: that is
+ * all there is to know about an attribute, and three readers share it: the rewriter of answers (walk.c), the translator
+ * of requests (request.c) and the decoder (print.c).
  *
- * An attribute without a row is NL_UNKNOWN: it is dropped and counted, so that a newer kernel says no more than an older
- * one. The allow-list ends with Linux 5.15: younger attributes that are known have a row NL_DROP for the same reason.
+ * An attribute without a row is NL_UNKNOWN: it is dropped and counted, so that a newer kernel says no more than an
+ * older one. The allow-list ends with Linux 5.15: younger attributes that are known have a row NL_DROP for the same
+ * reason.
  */
 #ifndef HS_NETLINK_RULES_H
 #define HS_NETLINK_RULES_H
@@ -106,8 +107,9 @@ struct nl_object {
 	uint8_t request_header; /* of a request, where it differs */
 	int refuse_get;     /* errno for GET requests, 0: they go to the kernel */
 	bool quiet;         /* notifications about it are not passed on */
-	bool distinct;      /* of equal messages in a dump, one is shown: the kernel may begin again behind a chunk's border */
-	bool by_bytes;      /* the kernel's order is a hash table's: messages with equal keys are ordered by their bytes */
+	bool distinct; /* of equal messages in a dump, one is shown: the kernel may begin again behind a chunk's border
+			*/
+	bool by_bytes; /* the kernel's order is a hash table's: messages with equal keys are ordered by their bytes */
 	const struct nl_field *fields;
 	size_t n_fields;
 	const struct nl_field *request_fields;
@@ -117,7 +119,10 @@ struct nl_object {
 	size_t n_key;
 	/* Takes numbers from the real messages of a dump, or from one message, before any is rewritten. May be NULL. */
 	int (*prepare)(struct nl_env *env, const void *messages, size_t len);
-	/* Looks at a real message first, attributes behind the structure; false: the guest does not see it. May be NULL. */
+	/*
+	 * Looks at a real message first, attributes behind the structure; false: the guest does not see it. May be
+	 * NULL.
+	 */
 	bool (*wanted)(struct nl_pass *pass, const void *structure, const void *attributes, size_t len);
 	/* Last touch to the structure that the guest sees. May be NULL. */
 	void (*finish)(struct nl_pass *pass, void *structure);

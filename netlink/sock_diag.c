@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sockets (NETLINK_SOCK_DIAG, what ss reads). One message type; the first byte, the address family, tells the structures
- * apart. Inodes and cookies are the kernel's counters: who knows the guest's numbers for sockets translates them
- * (struct nl_identity). Timers, memory, and what TCP has measured are not shown; what waits to be read is.
+ * Sockets (NETLINK_SOCK_DIAG, what ss reads). One message type; the first byte, the address family, tells the
+ * structures apart. Inodes and cookies are the kernel's counters: who knows the guest's numbers for sockets translates
+ * them (struct nl_identity). Timers, memory, and what TCP has measured are not shown; what waits to be read is.
  */
 #include "netlink/objects.h"
 

@@ -7,7 +7,8 @@
 
 #include "base/cleanup.h"
 
-typedef int (*value_fn)(struct nl_pass *pass, enum nl_direction direction, uint64_t parameter, uint8_t *value, size_t len);
+typedef int (*value_fn)(struct nl_pass *pass, enum nl_direction direction, uint64_t parameter, uint8_t *value,
+			size_t len);
 
 /* Shown for a MAC that is neither a link's nor one that the guest named. */
 static const uint8_t placeholder_mac[NL_MAC_LEN] = { 2, 0, 0xff, 0xff, 0xff, 0xff };
@@ -61,19 +62,22 @@ static int value_zero(struct nl_pass *pass, enum nl_direction direction, uint64_
 	return 0;
 }
 
-static int value_fixed(struct nl_pass *pass, enum nl_direction direction, uint64_t parameter, uint8_t *value, size_t len)
+static int value_fixed(struct nl_pass *pass, enum nl_direction direction, uint64_t parameter, uint8_t *value,
+		       size_t len)
 {
 	nl_store(value, len, parameter);
 	return 0;
 }
 
-static int value_clear(struct nl_pass *pass, enum nl_direction direction, uint64_t parameter, uint8_t *value, size_t len)
+static int value_clear(struct nl_pass *pass, enum nl_direction direction, uint64_t parameter, uint8_t *value,
+		       size_t len)
 {
 	nl_store(value, len, nl_load(value, len) & ~parameter);
 	return 0;
 }
 
-static int value_index(struct nl_pass *pass, enum nl_direction direction, uint64_t parameter, uint8_t *value, size_t len)
+static int value_index(struct nl_pass *pass, enum nl_direction direction, uint64_t parameter, uint8_t *value,
+		       size_t len)
 {
 	bool known;
 
@@ -111,19 +115,22 @@ static int value_mac(struct nl_pass *pass, enum nl_direction direction, uint64_t
 	return 0;
 }
 
-static int value_address(struct nl_pass *pass, enum nl_direction direction, uint64_t parameter, uint8_t *value, size_t len)
+static int value_address(struct nl_pass *pass, enum nl_direction direction, uint64_t parameter, uint8_t *value,
+			 size_t len)
 {
 	if (len == 16)
 		nl_map_ip6(pass->env->map, direction, pass->hint_real, value);
 	return 0;
 }
 
-static int value_gateway(struct nl_pass *pass, enum nl_direction direction, uint64_t parameter, uint8_t *value, size_t len)
+static int value_gateway(struct nl_pass *pass, enum nl_direction direction, uint64_t parameter, uint8_t *value,
+			 size_t len)
 {
 	return len > 2 ? value_address(pass, direction, parameter, value + 2, len - 2) : 0;
 }
 
-static int value_handle(struct nl_pass *pass, enum nl_direction direction, uint64_t parameter, uint8_t *value, size_t len)
+static int value_handle(struct nl_pass *pass, enum nl_direction direction, uint64_t parameter, uint8_t *value,
+			size_t len)
 {
 	uint32_t handle = (uint32_t)nl_load(value, len);
 	int r;
@@ -137,7 +144,8 @@ static int value_handle(struct nl_pass *pass, enum nl_direction direction, uint6
 	return 0;
 }
 
-static int value_inode(struct nl_pass *pass, enum nl_direction direction, uint64_t parameter, uint8_t *value, size_t len)
+static int value_inode(struct nl_pass *pass, enum nl_direction direction, uint64_t parameter, uint8_t *value,
+		       size_t len)
 {
 	const struct nl_identity *identity = pass->env->identity;
 
@@ -148,7 +156,8 @@ static int value_inode(struct nl_pass *pass, enum nl_direction direction, uint64
 	return 0;
 }
 
-static int value_cookie(struct nl_pass *pass, enum nl_direction direction, uint64_t parameter, uint8_t *value, size_t len)
+static int value_cookie(struct nl_pass *pass, enum nl_direction direction, uint64_t parameter, uint8_t *value,
+			size_t len)
 {
 	const struct nl_identity *identity = pass->env->identity;
 	uint64_t cookie = nl_load(value, len);

@@ -145,7 +145,8 @@ static int emit_list(struct nl_pass *pass, const struct nlattr *attr, const stru
 }
 
 /* One next hop: what the carrier and the hardware do to its flags is left out. */
-static int emit_nexthop(struct nl_pass *pass, const struct rtnexthop *hop, const struct nl_rule *rule, struct nl_buf *out)
+static int emit_nexthop(struct nl_pass *pass, const struct rtnexthop *hop, const struct nl_rule *rule,
+			struct nl_buf *out)
 {
 	static const uint8_t volatile_flags = RTNH_F_DEAD | RTNH_F_OFFLOAD | RTNH_F_LINKDOWN | RTNH_F_TRAP;
 	struct rtnexthop seen = *hop;
@@ -162,7 +163,8 @@ static int emit_nexthop(struct nl_pass *pass, const struct rtnexthop *hop, const
 	return nest_end(pass, start, out);
 }
 
-static int emit_nexthops(struct nl_pass *pass, const struct nlattr *attr, const struct nl_rule *rule, struct nl_buf *out)
+static int emit_nexthops(struct nl_pass *pass, const struct nlattr *attr, const struct nl_rule *rule,
+			 struct nl_buf *out)
 {
 	const uint8_t *hops = mnl_attr_get_payload(attr);
 	size_t len = mnl_attr_get_payload_len(attr), at = 0, start = out->len;

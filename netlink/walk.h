@@ -3,13 +3,14 @@
  * The rewriter: real messages in, the messages that the guest may see out.
  *
  * A pass handles one message. It looks up the object (link, address, ...), copies the fields of its structure and its
- * attributes through the rule table, and recomputes all lengths. What the kernel would not send is not passed on: a message
- * whose length is wrong ends the datagram, an attribute past its container or of a wrong size is left out, and both are
- * counted. Attribute types are compared without NLA_F_NESTED and NLA_F_NET_BYTEORDER, which are kept as they came.
+ * attributes through the rule table, and recomputes all lengths. What the kernel would not send is not passed on: a
+ * message whose length is wrong ends the datagram, an attribute past its container or of a wrong size is left out, and
+ * both are counted. Attribute types are compared without NLA_F_NESTED and NLA_F_NET_BYTEORDER, which are kept as they
+ * came.
  *
  * Frame: NLM_F_DUMP_INTR and NLM_F_ACK_TLVS are cleared; port ids are virtual, in nlmsg_pid and in the request that
- * NLMSG_ERROR repeats; the payload of NLMSG_DONE is its 4-byte status, extended acknowledgements (whose text is the kernel
- * version's) are cut. Sequence numbers are never touched: they come from the request.
+ * NLMSG_ERROR repeats; the payload of NLMSG_DONE is its 4-byte status, extended acknowledgements (whose text is the
+ * kernel version's) are cut. Sequence numbers are never touched: they come from the request.
  *
  * All input must be 4-aligned, as a receive buffer of the allocator is.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hermit netlink-dump: a capture of netlink messages as text, one line for each value, as the kernel has sent it or as a
- * guest would see it. Decoding and rewriting are those of netlink/, so this is also what their tests look through.
+ * hermit netlink-dump: a capture of netlink messages as text, one line for each value, as the kernel has sent it or as
+ * a guest would see it. Decoding and rewriting are those of netlink/, so this is also what their tests look through.
  */
 #include <argp.h>
 #include <errno.h>
@@ -174,14 +174,15 @@ int cmd_netlink_dump(int argc, char **argv)
 	static const struct argp_option known[] = {
 		{ "raw", OPTION_RAW, NULL, 0, "as the kernel has sent it (the default)", 0 },
 		{ "canonical", OPTION_CANONICAL, NULL, 0, "as a guest sees it", 0 },
-		{ "protocol", 'p', "NAME", 0, "the netlink family, route or sock_diag; a text capture may name it itself", 0 },
+		{ "protocol", 'p', "NAME", 0, "the netlink family: route or sock_diag; a capture may say it", 0 },
 		{ 0 },
 	};
 	static const struct argp argp = {
 		.options = known,
 		.parser = parse_option,
 		.args_doc = "FILE|-",
-		.doc = "Decodes a capture of netlink messages: the bytes as they were received, one message after the other, or "
+		.doc = "Decodes a capture of netlink messages: the bytes as they were received, one message after the "
+		       "other, or "
 		       "the same as hexadecimal text.",
 	};
 	struct dump_options options = { .protocol = -1 };

@@ -24,7 +24,9 @@ enum { WANTED_BYTES = 1000000, ROUNDS = 50 };
 
 static size_t begin(struct nl_buf *buf, uint16_t type, const void *structure, size_t len)
 {
-	const struct nlmsghdr header = { .nlmsg_type = type, .nlmsg_flags = NLM_F_MULTI, .nlmsg_seq = 1, .nlmsg_pid = 7 };
+	const struct nlmsghdr header = {
+		.nlmsg_type = type, .nlmsg_flags = NLM_F_MULTI, .nlmsg_seq = 1, .nlmsg_pid = 7
+	};
 	size_t start = buf->len;
 
 	nl_buf_put(buf, &header, sizeof(header));
@@ -75,7 +77,9 @@ static void put_link(struct nl_buf *buf, int i)
 
 static void put_route(struct nl_buf *buf, int i)
 {
-	const struct rtmsg route = { .rtm_family = AF_INET6, .rtm_dst_len = 128, .rtm_table = 254, .rtm_protocol = 3, .rtm_type = 1 };
+	const struct rtmsg route = {
+		.rtm_family = AF_INET6, .rtm_dst_len = 128, .rtm_table = 254, .rtm_protocol = 3, .rtm_type = 1
+	};
 	uint32_t table = 254, oif = 2, priority = 1024;
 	uint8_t dst[16] = { 0xfd };
 	uint32_t scattered = (uint32_t)i * 2654435761u;
@@ -138,7 +142,8 @@ static double bench(const char *what, void (*put)(struct nl_buf *, int))
 	for (int i = 0; i < ROUNDS; i++)
 		ms[i] = round_ms(&messages);
 	qsort(ms, ROUNDS, sizeof(ms[0]), compare);
-	printf("%-6s %6d messages, %7zu bytes: best %.2f ms, median %.2f ms for 1 MB\n", what, n, messages.len, ms[0], ms[ROUNDS / 2]);
+	printf("%-6s %6d messages, %7zu bytes: best %.2f ms, median %.2f ms for 1 MB\n", what, n, messages.len, ms[0],
+	       ms[ROUNDS / 2]);
 	return ms[ROUNDS / 2];
 }
 

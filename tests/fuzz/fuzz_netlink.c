@@ -77,7 +77,9 @@ static void as_answers(struct run *run, const uint8_t *data, size_t size, uint32
 	nl_queue_deinit(&queue);
 }
 
-/* A translated request has the length of the original, and back again it is the original where all its links are known. */
+/*
+ * A translated request has the length of the original, and back again it is the original where all its links are known.
+ */
 static void as_request(struct run *run, const uint8_t *data, size_t size)
 {
 	_cleanup_(nl_buf_deinit) struct nl_buf real = { 0 }, answers = { 0 };

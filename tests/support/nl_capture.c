@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Captures what the kernel answers to dump requests in the present network namespace, as text for `hermit netlink-dump`.
+ * Captures what the kernel answers to dump requests in the present network namespace, as text for `hermit
+ * netlink-dump`.
  *
  *   nl_capture link addr route ...     one socket for each name, one datagram after the other
  *   nl_capture -b link                 the bytes themselves
@@ -120,7 +121,8 @@ static int capture_name(const char *name, bool binary)
 		if (strcmp(requests[i].name, name) != 0)
 			continue;
 		if (!binary)
-			printf("# %s\n# protocol: %s\n", name, requests[i].protocol == NETLINK_ROUTE ? "route" : "sock_diag");
+			printf("# %s\n# protocol: %s\n", name,
+			       requests[i].protocol == NETLINK_ROUTE ? "route" : "sock_diag");
 		return capture(i, binary);
 	}
 	fprintf(stderr, "nl_capture: there is no request '%s'\n", name);

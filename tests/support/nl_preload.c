@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A library to preload into programs that speak netlink: puts netlink/ between them and the kernel, as the supervisor does,
- * without a supervisor. So it is tried whether ip, ss, tc and busybox take what is rewritten, and the kernel what is translated.
+ * A library to preload into programs that speak netlink: puts netlink/ between them and the kernel, as the supervisor
+ * does, without a supervisor. So it is tried whether ip, ss, tc and busybox take what is rewritten, and the kernel what
+ * is translated.
  *
  * A stand-in for tests: one thread, descriptors below 256, no fork.
  */
@@ -254,7 +255,9 @@ ssize_t recvfrom(int fd, void *bytes, size_t len, int flags, struct sockaddr *fr
 {
 	struct netlink_socket *s = find(fd);
 	struct iovec iov = { .iov_base = bytes, .iov_len = len };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_name = from, .msg_namelen = from_len ? *from_len : 0 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_name = from, .msg_namelen = from_len ? *from_len : 0
+	};
 	ssize_t n;
 
 	if (!s)

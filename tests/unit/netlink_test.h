@@ -2,8 +2,8 @@
 /*
  * What the tests of netlink/ share: messages written as hexadecimal text, a map of three links, one environment.
  *
- * Text may hold blanks. The map: lo is real 1; eth0 is real 7, MAC aa:bb:cc:00:00:07; br0 is real 5, MAC aa:bb:cc:00:00:05. By
- * name, br0 comes before eth0: virtual 2 is br0, virtual 3 is eth0.
+ * Text may hold blanks. The map: lo is real 1; eth0 is real 7, MAC aa:bb:cc:00:00:07; br0 is real 5, MAC
+ * aa:bb:cc:00:00:05. By name, br0 comes before eth0: virtual 2 is br0, virtual 3 is eth0.
  */
 #ifndef HS_TESTS_NETLINK_TEST_H
 #define HS_TESTS_NETLINK_TEST_H
@@ -66,7 +66,8 @@ static inline void put_link(struct nl_buf *buf, const char *info, const char *at
 static inline void put_three_links(struct nl_buf *buf)
 {
 	put_link(buf, "0000 0403" REAL_LO "4900010000000000", "0700 0300 6c6f0000 0a00 0100 000000000000 0000");
-	put_link(buf, "0000 0100" REAL_ETH0 "4310010000000000", "0900 0300 6574683000 000000 0a00 0100 aabbcc000007 0000");
+	put_link(buf, "0000 0100" REAL_ETH0 "4310010000000000",
+		 "0900 0300 6574683000 000000 0a00 0100 aabbcc000007 0000");
 	put_link(buf, "0000 0100" REAL_BR0 "4310010000000000", "0800 0300 62723000 0a00 0100 aabbcc000005 0000");
 	put_message(buf, NLMSG_DONE, NLM_F_MULTI, "00000000");
 }

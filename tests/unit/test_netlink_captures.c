@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Captures of real namespaces (tests/netlink, made with tests/support/nl_capture on Linux 6.18): two of each kind, of equal
- * configuration, with other numbers, other traffic, at other times. What is checked are properties, not copies of the output.
+ * Captures of real namespaces (tests/netlink, made with tests/support/nl_capture on Linux 6.18): two of each kind, of
+ * equal configuration, with other numbers, other traffic, at other times. What is checked are properties, not copies of
+ * the output.
  */
 #include "netlink_test.h"
 
@@ -38,7 +39,8 @@ static void read_capture(const char *name, struct nl_buf *out)
 }
 
 /* What a guest receives of the messages, in datagrams of that size. */
-static void receive(int protocol, const struct nl_buf *messages, size_t size, struct nl_buf *seen, struct nl_counters *counters)
+static void receive(int protocol, const struct nl_buf *messages, size_t size, struct nl_buf *seen,
+		    struct nl_counters *counters)
 {
 	struct nl_map map;
 	struct nl_env env = { .map = &map, .counters = counters };
@@ -152,7 +154,8 @@ Test(netlink_captures, decoded)
 		cr_assert_eq(n_seen + counters.hidden_messages, n_raw, "%s: %zu of %zu", rows[i].what, n_seen, n_raw);
 		cr_assert_null(strstr(raw, "broken off"), "%s", rows[i].what);
 		cr_assert_null(strstr(text, "broken off"), "%s", rows[i].what);
-		cr_assert_null(find_number_in_path(text), "%s: no name: %.40s", rows[i].what, find_number_in_path(text));
+		cr_assert_null(find_number_in_path(text), "%s: no name: %.40s", rows[i].what,
+			       find_number_in_path(text));
 	}
 }
 

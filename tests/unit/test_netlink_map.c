@@ -153,7 +153,8 @@ Test(netlink_map, many)
 	nl_map_init(&map);
 	for (int round = 0; round < 2; round++) {
 		for (int i = 0; i < 1000; i++) {
-			(void)snprintf(text, sizeof(text), "0000 0100 %02x%02x0000 4310010000000000 0900 0300 %02x%02x%02x%02x00 000000",
+			(void)snprintf(text, sizeof(text),
+				       "0000 0100 %02x%02x0000 4310010000000000 0900 0300 %02x%02x%02x%02x00 000000",
 				       (i + 2) & 255, (i + 2) >> 8, '0' + (999 - i) / 1000, '0' + (999 - i) / 100 % 10,
 				       '0' + (999 - i) / 10 % 10, '0' + (999 - i) % 10);
 			put_message(&dump, RTM_NEWLINK, NLM_F_MULTI, text);
@@ -430,8 +431,8 @@ static void check_fields(const struct nl_object *object, const struct nl_field *
 		cr_assert_leq(fields[i].offset + fields[i].size, header, "%s.%s", object->name, fields[i].name);
 		cr_assert_neq(fields[i].action, NL_UNKNOWN, "%s.%s", object->name, fields[i].name);
 		if (i > 0)
-			cr_assert_geq(fields[i].offset, fields[i - 1].offset + fields[i - 1].size, "%s.%s", object->name,
-				      fields[i].name);
+			cr_assert_geq(fields[i].offset, fields[i - 1].offset + fields[i - 1].size, "%s.%s",
+				      object->name, fields[i].name);
 	}
 }
 
