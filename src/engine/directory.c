@@ -27,6 +27,13 @@ static int by_name(const void *a, const void *b)
 
 struct dir_listing *dir_listing_new(struct dir_entry *entries, size_t n)
 {
+	if (n)
+		qsort(entries, n, sizeof(*entries), by_name);
+	return dir_listing_arranged(entries, n);
+}
+
+struct dir_listing *dir_listing_arranged(struct dir_entry *entries, size_t n)
+{
 	struct dir_listing *listing;
 
 	listing = calloc(1, sizeof(*listing));
@@ -34,8 +41,6 @@ struct dir_listing *dir_listing_new(struct dir_entry *entries, size_t n)
 		free(entries);
 		return NULL;
 	}
-	if (n)
-		qsort(entries, n, sizeof(*entries), by_name);
 	listing->entries = entries;
 	listing->n = n;
 	return listing;

@@ -15,6 +15,8 @@ struct dir_listing;
 
 /* Takes the entries over (sorts them). NULL when out of memory; then they are freed. */
 struct dir_listing *dir_listing_new(struct dir_entry *entries, size_t n);
+/* The same for entries that are in order already. */
+struct dir_listing *dir_listing_arranged(struct dir_entry *entries, size_t n);
 void dir_listing_free(struct dir_listing *listing);
 
 /* The entry at a position; NULL past the end. */

@@ -14,6 +14,7 @@
 #include "engine/engine_internal.h"
 #include "engine/fdtable.h"
 #include "engine/limits.h"
+#include "engine/procfs.h"
 #include "engine/wait.h"
 
 void engine_options_default(struct engine_options *options)
@@ -47,7 +48,7 @@ struct engine *engine_new(const struct engine_options *options, struct guest *g,
 	rng_init(&e->sched_rng, options->seed, "schedule", 0);
 	rng_init(&e->kernel_rng, options->seed, "kernel", 0);
 	t = task_first(e, vtid, vpid);
-	if (!t)
+	if (!t || procfs_name_namespaces(e) < 0)
 		return engine_free(e);
 	e->options.limits = NULL; /* borrowed for the first process only */
 	/* It runs already, towards its first execve. */

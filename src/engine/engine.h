@@ -41,6 +41,7 @@ struct engine_options {
 	unsigned cpus;           /* how many to show */
 	uint64_t memory_bytes;   /* how much to show */
 	const char *hostname;
+	const char *cpuinfo; /* the text of /proc/cpuinfo, NULL: a plain one */
 	const struct rlimit *limits; /* LIMITS_COUNT (base/limits.h) of them that processes start with; NULL: the defaults */
 	/*
 	 * Observers want the results of calls that the kernel runs: EVENT_DONE after each of them. Changes no choice, no turn and no

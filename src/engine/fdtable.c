@@ -14,6 +14,8 @@
 struct slot {
 	struct fd_info info;
 	struct dir_listing *listing;
+	char *text;
+	size_t text_size;
 };
 
 struct fdtable {
@@ -82,6 +84,7 @@ void fdtable_forget_range(struct fdtable *table, unsigned first, unsigned last)
 		if (!table->slots[i])
 			continue;
 		dir_listing_free(table->slots[i]->listing);
+		free(table->slots[i]->text);
 		free(table->slots[i]);
 		table->slots[i] = NULL;
 	}
@@ -154,5 +157,29 @@ int fdtable_set_listing(struct fdtable *table, int fd, struct dir_listing *listi
 	}
 	dir_listing_free((*at)->listing);
 	(*at)->listing = listing;
+	return 0;
+}
+
+bool fdtable_text(struct fdtable *table, int fd, struct piece *ret)
+{
+	struct slot **at = place(table, fd);
+
+	if (!at || !*at || !(*at)->text)
+		return false;
+	*ret = (struct piece){ (*at)->text, (*at)->text_size };
+	return true;
+}
+
+int fdtable_set_text(struct fdtable *table, int fd, char *text, size_t size)
+{
+	struct slot **at = place(table, fd);
+
+	if (!at || !*at) {
+		free(text);
+		return -ENOMEM;
+	}
+	free((*at)->text);
+	(*at)->text = text;
+	(*at)->text_size = size;
 	return 0;
 }

@@ -7,6 +7,7 @@
 #define HS_ENGINE_FDTABLE_H
 
 #include "engine/guest.h"
+#include "engine/piece.h"
 
 struct engine;
 struct fdtable;
@@ -28,6 +29,11 @@ struct dir_listing;
 struct dir_listing *fdtable_listing(struct fdtable *table, int fd);
 /* Takes ownership of `listing`, also when it fails. */
 int fdtable_set_listing(struct fdtable *table, int fd, struct dir_listing *listing);
+
+/* The text that readers of this descriptor go through (files of procfs): as a listing. False when there is none. */
+bool fdtable_text(struct fdtable *table, int fd, struct piece *ret);
+/* Takes ownership of `text`, also when it fails. */
+int fdtable_set_text(struct fdtable *table, int fd, char *text, size_t size);
 
 /* What the number means may change: forget it. */
 void fdtable_forget(struct fdtable *table, int fd);

@@ -193,6 +193,13 @@ struct guest_ops {
 	/* All entries of the directory, "." and ".." too, in the order of the host; the position of the handle does not move. One block, the
 	 * caller frees *ret_entries. */
 	int (*handle_list)(struct guest *g, int handle, struct dir_entry **ret_entries, size_t *ret_n);
+	/*
+	 * The usual name of an open file on procfs, sysfs or cgroupfs, wherever that is mounted in the guest: "/proc/2/stat", "/sys/...",
+	 * "/sys/fs/cgroup/..."; its numbers are the guest's. -ENOTSUP: it is on none of these. May be NULL, as the next.
+	 */
+	int (*handle_object)(struct guest *g, int task, int handle, char *buf, size_t size);
+	/* All that such a file has to say, as its opener may see it; no position moves. The caller frees *ret_text. */
+	int (*handle_read_all)(struct guest *g, int handle, char **ret_text, size_t *ret_size);
 	/* lseek(2) on the open file that the handle shares with the guest. */
 	int64_t (*handle_seek)(struct guest *g, int handle, int64_t offset, int whence);
 
@@ -225,9 +232,22 @@ struct clock_page {
 	uint64_t realtime_ns, monotonic_ns, tai_ns; /* what the clocks show at run time 0 */
 };
 
+enum { GUEST_NAMESPACES = 8 };
+
+/* Host numbers of what has no path: keys only, as those of files. Zero where they are not known. */
+struct guest_identities {
+	uint64_t pipe_dev, socket_dev, namespace_dev, proc_dev;
+	struct {
+		const char *name; /* "net" ...: as the link in /proc/PID/ns is called; NULL: no more */
+		uint64_t ino;
+	} namespaces[GUEST_NAMESPACES]; /* the guest's, which never change */
+};
+
 struct guest {
 	const struct guest_ops *ops;
 	unsigned abilities;
+	uint64_t clock_page_address; /* where guests have the clock page, 0: nowhere */
+	struct guest_identities identities;
 	struct clock_page *clock_page; /* NULL: clocks are read by calls */
 };
 

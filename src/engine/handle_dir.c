@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading directories: see directory.h. */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -10,12 +12,32 @@
 #include "engine/engine_internal.h"
 #include "engine/fdtable.h"
 #include "engine/handlers.h"
+#include "engine/procfs.h"
 
 enum { CHUNK = 65536, HEADER64 = 19, HEADER = 18 };
 
+static bool is_procfs(const struct fd_info *info)
+{
+	return info->kind == FD_PROC || info->kind == FD_SYS;
+}
+
+/* A directory of procfs shows what is the guest's only. */
+static int arrange(struct engine *e, struct task *t, int handle, struct dir_entry *entries, size_t *n)
+{
+	char name[PATH_MAX] = "";
+	int r;
+
+	if (e->g->ops->handle_object) {
+		r = e->g->ops->handle_object(e->g, t->id, handle, name, sizeof(name));
+		if (r < 0 && r != -ENOTSUP)
+			return r;
+	}
+	return procfs_arrange(e, name, entries, n);
+}
+
 /* The listing to go through from `position`; taken anew at the start of the directory. */
-static int listing_for(struct engine *e, struct task *t, int fd, int handle, uint64_t position,
-		       struct dir_listing **ret)
+static int listing_for(struct engine *e, struct task *t, int fd, int handle, const struct fd_info *info,
+		       uint64_t position, struct dir_listing **ret)
 {
 	struct dir_listing *listing;
 	struct dir_entry *entries;
@@ -28,7 +50,16 @@ static int listing_for(struct engine *e, struct task *t, int fd, int handle, uin
 	r = e->g->ops->handle_list(e->g, handle, &entries, &n);
 	if (r < 0)
 		return r;
-	listing = dir_listing_new(entries, n);
+	if (is_procfs(info)) {
+		r = arrange(e, t, handle, entries, &n);
+		if (r < 0) {
+			free(entries);
+			return r;
+		}
+		listing = dir_listing_arranged(entries, n);
+	} else {
+		listing = dir_listing_new(entries, n);
+	}
 	if (!listing)
 		return -ENOMEM;
 	*ret = listing;
@@ -92,13 +123,13 @@ static int read_directory(struct engine *e, struct task *t, int handle, bool wid
 	r = fdtable_info(e, t, fd, &info);
 	if (r < 0)
 		return r == -EBADF ? verdict_errno(v, EBADF) : r;
-	if (info->kind != FD_DIR)
-		return verdict_continue(v); /* ENOTDIR, or a directory of procfs */
+	if (!S_ISDIR(info->mode) || info->kind == FD_PATH)
+		return verdict_continue(v); /* ENOTDIR, EBADF */
 	at = e->g->ops->handle_seek(e->g, handle, 0, SEEK_CUR);
 	if (at < 0)
 		return verdict_continue(v);
 	position = (uint64_t)at;
-	r = listing_for(e, t, fd, handle, position, &listing);
+	r = listing_for(e, t, fd, handle, info, position, &listing);
 	if (r < 0)
 		return r == -ENOMEM ? r : verdict_errno(v, -r);
 	buf = malloc(CHUNK);

@@ -14,6 +14,7 @@
 #include "engine/fdtable.h"
 #include "engine/handlers.h"
 #include "engine/paths.h"
+#include "engine/procfs.h"
 #include "engine/wait.h"
 
 enum {
@@ -127,51 +128,65 @@ static int read_random(struct engine *e, struct task *t, const struct span *span
 	return verdict_return(v, (int64_t)total);
 }
 
+/* Where pread64, preadv, preadv2 read. What is negative is for the kernel to refuse. */
+static int64_t explicit_offset(const struct task *t)
+{
+	int64_t offset = (int64_t)t->call.args[3];
+
+	return offset < 0 ? INT64_MIN : offset;
+}
+
 /* Reading by any call: devices of ours are answered, the rest waits until there is something. */
-static int read_common(struct engine *e, struct task *t, bool vector, struct verdict *v)
+static int read_common(struct engine *e, struct task *t, bool vector, int64_t offset, struct verdict *v)
 {
 	const uint64_t *a = t->call.args;
 	struct span span = { .n = 1 };
 	const struct fd_info *info;
+	bool procfs;
 	int r;
 
 	r = fdtable_info(e, t, (int)a[0], &info);
 	if (r < 0 && r != -EBADF)
 		return r;
-	if (r == -EBADF || !is_random_device(info))
+	if (r == -EBADF || (!is_random_device(info) && !procfs_serves(info)) || offset < PROCFS_AT_CURSOR)
 		return when_ready(e, t, (int)a[0], POLLIN, v);
+	procfs = procfs_serves(info);
 	if (vector)
 		r = span_read(e, t, a[1], a[2], &span);
 	else
 		span.iov[0] = (struct iovec){ (void *)(uintptr_t)a[1], a[2] < READ_LIMIT ? a[2] : READ_LIMIT };
 	if (r < 0)
 		return r == -EFAULT || r == -EINVAL ? verdict_continue(v) : r;
+	if (procfs)
+		return procfs_read_file(e, t, (int)a[0], span.iov, span.n, offset, v);
 	return read_random(e, t, &span, v);
 }
 
 int handle_io_read(struct engine *e, struct task *t, struct verdict *v)
 {
-	return read_common(e, t, false, v);
+	return read_common(e, t, false, PROCFS_AT_CURSOR, v);
 }
 
 int handle_io_pread(struct engine *e, struct task *t, struct verdict *v)
 {
-	return read_common(e, t, false, v);
+	return read_common(e, t, false, explicit_offset(t), v);
 }
 
 int handle_io_readv(struct engine *e, struct task *t, struct verdict *v)
 {
-	return read_common(e, t, true, v);
+	return read_common(e, t, true, PROCFS_AT_CURSOR, v);
 }
 
 int handle_io_preadv(struct engine *e, struct task *t, struct verdict *v)
 {
-	return read_common(e, t, true, v);
+	return read_common(e, t, true, explicit_offset(t), v);
 }
 
 int handle_io_preadv2(struct engine *e, struct task *t, struct verdict *v)
 {
-	return read_common(e, t, true, v);
+	int64_t offset = (int64_t)t->call.args[3]; /* -1: at the cursor */
+
+	return read_common(e, t, true, offset == -1 ? PROCFS_AT_CURSOR : explicit_offset(t), v);
 }
 
 int handle_io_accept(struct engine *e, struct task *t, struct verdict *v)

@@ -154,6 +154,7 @@ static int stat_done(struct engine *e, struct task *t, uint64_t addr, bool exten
 	r = extended ? guest_read(e, t, addr, &x, sizeof(x)) : guest_read(e, t, addr, &plain, sizeof(plain));
 	if (r >= 0) {
 		stat = extended ? from_statx(&x) : from_kernel_stat(&plain);
+		stat.synthetic = stat.dev == e->g->identities.proc_dev;
 		r = write_stat(e, t, addr, &stat, extended);
 	}
 	return r == -EFAULT ? 0 : r;

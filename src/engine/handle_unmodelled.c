@@ -24,7 +24,6 @@ static int let_through(struct engine *e, struct task *t, struct verdict *v)
 
 /* clang-format off */
 ORDERED(fs_ioctl)
-ORDERED(fs_readlink)
 ORDERED(io_copy_file_range)
 ORDERED(io_lseek)
 ORDERED(io_recvmmsg)

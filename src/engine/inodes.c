@@ -101,8 +101,13 @@ uint64_t inode_number(const struct inode *inode)
 	return inode->number;
 }
 
+void inode_set_number(struct inode *inode, uint64_t number)
+{
+	inode->number = number;
+}
+
 /* Device numbers by order of first sight; the last one stands for all beyond the table. */
-static uint64_t device_number(struct inodes *inodes, uint64_t dev)
+uint64_t inodes_device(struct inodes *inodes, uint64_t dev)
 {
 	unsigned i;
 
@@ -122,9 +127,23 @@ static struct timespec shown(const struct inodes *inodes, const struct inode *in
 	return inodes->keep ? real : inodes->untouched;
 }
 
+/* How many processes or devices the host has shows in links of directories and sizes of files. */
+static void present_synthetic(struct file_stat *stat)
+{
+	enum { LARGEST = 1 << 20 };
+
+	stat->blocks = 0;
+	if (S_ISDIR(stat->mode)) {
+		stat->nlink = 1; /* as file systems say that do not count them */
+		stat->size = 0;
+	}
+	if (stat->size > LARGEST)
+		stat->size = 0;
+}
+
 void inode_present(struct inodes *inodes, const struct inode *inode, struct file_stat *stat)
 {
-	stat->dev = device_number(inodes, inode->key.dev);
+	stat->dev = inodes_device(inodes, inode->key.dev);
 	stat->ino = inode->number;
 	stat->atime = shown(inodes, inode, INODE_ATIME, inode->atime, stat->atime);
 	stat->mtime = shown(inodes, inode, INODE_MTIME, inode->mtime, stat->mtime);
@@ -137,5 +156,5 @@ void inode_present(struct inodes *inodes, const struct inode *inode, struct file
 	/* How many blocks a file has is the allocator's accident. */
 	stat->blocks = S_ISREG(stat->mode) || S_ISDIR(stat->mode) ? (stat->size + BLOCK - 1) / BLOCK * (BLOCK / 512) : 0;
 	if (stat->synthetic)
-		stat->blocks = 0;
+		present_synthetic(stat);
 }

@@ -40,6 +40,11 @@ struct inode *inode_created(struct inodes *inodes, uint64_t dev, uint64_t ino, s
 void inode_set_times(struct inode *inode, unsigned which, struct timespec to);
 
 uint64_t inode_number(const struct inode *inode);
+/* Gives it a number of the caller's choice, outside of those that are given out. */
+void inode_set_number(struct inode *inode, uint64_t number);
+
+/* What a device of the host is called here. */
+uint64_t inodes_device(struct inodes *inodes, uint64_t dev);
 
 /* Turns what the host says of this inode into what the guest is shown. Objects on procfs keep their number 0 times. */
 void inode_present(struct inodes *inodes, const struct inode *inode, struct file_stat *stat);

@@ -64,6 +64,7 @@ static struct process *process_new(struct engine *e, struct process *parent, int
 	p->vpid = vpid;
 	p->parent = parent;
 	p->exit_signal = SIGCHLD;
+	p->born_ns = e->clock.now_ns;
 	LL_APPEND(e->processes, p);
 	return p;
 }
@@ -98,6 +99,7 @@ static struct task *task_new(struct engine *e, int id, int vtid, struct process 
 	t->process = p;
 	t->priority = PRIORITY_DEFAULT;
 	t->hold = -1;
+	t->born_ns = e->clock.now_ns;
 	t->wait.deadline_ns = TIME_NEVER;
 	t->slice_end_ns = time_add(e->clock.now_ns, e->options.quantum_ns);
 	return t;

@@ -102,6 +102,7 @@ struct process {
 	struct task *leader;
 	struct itimers itimers;
 	struct process_traits traits;
+	uint64_t born_ns; /* run time */
 };
 
 struct task {
@@ -143,6 +144,7 @@ struct task {
 		uint64_t start_ns;
 	} attempt;
 	int hold; /* -1, or a handle that is kept until the task's next event */
+	uint64_t born_ns; /* run time */
 	char comm[16];
 };
 

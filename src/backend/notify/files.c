@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,6 +27,15 @@ static bool is_synthetic(int fd)
 
 	return fstatfs(fd, &fs) == 0 && (fs.f_type == PROC_SUPER_MAGIC || fs.f_type == SYSFS_MAGIC ||
 					 fs.f_type == CGROUP_SUPER_MAGIC || fs.f_type == CGROUP2_SUPER_MAGIC);
+}
+
+/* Files of procfs and its kin are known by their names. */
+static void key_by_name(struct notify *n, int fd, struct file_stat *stat)
+{
+	char name[4096];
+
+	if (stat->synthetic && objects_name(n, 0, fd, name, sizeof(name)) == 0)
+		stat->ino = objects_key(name);
 }
 
 int notify_handle_stat(struct guest *g, int handle, struct file_stat *ret)
@@ -53,6 +63,7 @@ int notify_handle_stat(struct guest *g, int handle, struct file_stat *ret)
 		.btime = from_statx(x.stx_btime),
 		.synthetic = is_synthetic(handle),
 	};
+	key_by_name(notify_of(g), handle, ret);
 	return 0;
 }
 
@@ -144,6 +155,24 @@ static void close_dir(DIR **dir)
 		(void)closedir(*dir);
 }
 
+/* As key_by_name(), for the entries of a directory. */
+static void key_entries_by_name(struct notify *n, int fd, struct dir_entry *entries, size_t count)
+{
+	char directory[4096], name[4096 + 256];
+
+	if (!is_synthetic(fd) || objects_name(n, 0, fd, directory, sizeof(directory)) < 0)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		if (!strcmp(entries[i].name, "."))
+			(void)snprintf(name, sizeof(name), "%s", directory);
+		else if (!strcmp(entries[i].name, ".."))
+			(void)snprintf(name, sizeof(name), "%.*s", (int)(strrchr(directory, '/') - directory), directory);
+		else
+			(void)snprintf(name, sizeof(name), "%s/%s", directory, entries[i].name);
+		entries[i].ino = objects_key(name);
+	}
+}
+
 int notify_handle_list(struct guest *g, int handle, struct dir_entry **ret_entries, size_t *ret_n)
 {
 	_cleanup_(close_dir) DIR *dir = NULL;
@@ -169,6 +198,8 @@ int notify_handle_list(struct guest *g, int handle, struct dir_entry **ret_entri
 		r = -errno;
 	if (r == 0)
 		r = join(&list, ret_entries, ret_n);
+	if (r == 0)
+		key_entries_by_name(notify_of(g), handle, *ret_entries, *ret_n);
 	free(list.names);
 	free(list.entries);
 	return r;

@@ -57,6 +57,13 @@ struct network_probe {
 
 struct vdso_image; /* vdso.h */
 
+/* A mount of the guest's namespace: the strings point into the line, which it owns. */
+struct object_mount {
+	char *line, *root, *point, *type;
+	unsigned major, minor;
+	int id;
+};
+
 struct notify {
 	struct guest guest; /* first: guest_ops get a pointer to it */
 
@@ -85,6 +92,8 @@ struct notify {
 	int clock_page_fd;
 	int root_fd; /* the guest's root directory, -1 before backend_start() */
 	struct object_id root, mount_namespace;
+	struct object_mount *mounts;
+	size_t n_mounts;
 	pid_t self;
 
 	/* The process's own state before the run, for backend_close(). */
@@ -182,6 +191,17 @@ int notify_fifo_hold(struct guest *g, int task, int dirfd, const char *path);
 int notify_handle_bind(struct guest *g, int handle, const struct sockaddr_storage *address, socklen_t len);
 int notify_handle_address(struct guest *g, int handle, struct sockaddr_storage *ret_address, socklen_t *ret_len);
 int64_t notify_handle_seek(struct guest *g, int handle, int64_t offset, int whence);
+
+/* --- objects.c --- */
+/* Notes the guest's mounts and namespaces. After clockpage_init(). */
+int objects_init(struct notify *n, pid_t tid);
+void objects_deinit(struct notify *n);
+/* As guest_ops.handle_object, for a descriptor of ours; tid 0: mounts that are not known yet are not looked for. */
+int objects_name(struct notify *n, pid_t tid, int fd, char *buf, size_t size);
+/* A number for an object by its name: the kernel's own for files of procfs come and go with its cache. */
+uint64_t objects_key(const char *name);
+int notify_handle_object(struct guest *g, int task, int handle, char *buf, size_t size);
+int notify_handle_read_all(struct guest *g, int handle, char **ret_text, size_t *ret_size);
 
 /* --- signals.c --- */
 int notify_signal_state(struct guest *g, int task, struct signal_state *ret_state);

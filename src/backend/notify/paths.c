@@ -223,6 +223,50 @@ static int look_up(const struct notify *n, const struct walk *walk, const char *
 	return is_procfs(fd) ? -ENOTSUP : take_fd(&fd);
 }
 
+/*
+ * On procfs only names that mean the same whoever asks are followed: no links at all. 0 or above: found; -ENOTSUP: cannot be told.
+ */
+static int look_up_on_procfs(const struct identity *identity, int base, uint64_t resolve, const char *path, int flags)
+{
+	_cleanup_(disguise_take_off) struct disguise disguise = { 0 };
+	struct walk walk = { .base = base, .resolve = resolve | RESOLVE_NO_SYMLINKS };
+	_cleanup_close_ int fd = -1;
+
+	if (disguise_put_on(&disguise, identity) < 0)
+		return -ENOTSUP;
+	fd = open_at(&walk, path, flags);
+	return fd >= 0 && is_procfs(fd) ? take_fd(&fd) : -ENOTSUP;
+}
+
+/* "/proc/self/x" as the task means it: "/proc/2/x". False when the path is not on procfs at its usual place. */
+static bool name_for_others(const struct notify *n, pid_t tid, const char *path, char *buf, size_t size)
+{
+	static const char place[] = "/proc/";
+	struct proc_ids ids;
+	const char *below;
+	int len;
+
+	if (strcmp(path, "/proc") == 0) {
+		(void)snprintf(buf, size, "/proc");
+		return true;
+	}
+	if (strncmp(path, place, sizeof(place) - 1) != 0 || procfs_ids(n, tid, n->pid_depth, &ids) < 0)
+		return false;
+	path += sizeof(place) - 1;
+	below = path + strcspn(path, "/");
+	if (!*below)
+		len = snprintf(buf, size, "/proc/%s", path);
+	else if (strncmp(path, "self", (size_t)(below - path)) == 0 && below - path == 4)
+		len = snprintf(buf, size, "/proc/%d%s", ids.vpid, below);
+	else if (strncmp(path, "thread-self", (size_t)(below - path)) == 0 && below - path == 11)
+		len = snprintf(buf, size, "/proc/%d/task/%d%s", ids.vpid, ids.vtid, below);
+	else if (strncmp(path, "net", (size_t)(below - path)) == 0 && below - path == 3)
+		len = snprintf(buf, size, "/proc/%d/net%s", ids.vpid, below);
+	else
+		len = snprintf(buf, size, "/proc/%s", path);
+	return len > 0 && (size_t)len < size;
+}
+
 /* The name of the start of a relative path, as seen from the root, and the path behind it. */
 static int name_from_root(const struct notify *n, pid_t tid, int dirfd, const char *path, char *name, size_t size)
 {
@@ -276,13 +320,17 @@ static int open_path(struct notify *n, pid_t tid, int dirfd, const char *path, i
 	r = read_identity(n, tid, &identity);
 	if (r < 0)
 		return r;
-	if (path[0] == '/')
-		return look_up_as(n, &identity, &walk, path);
+	if (path[0] == '/') {
+		r = name_for_others(n, tid, path, name, sizeof(name)) ?
+			    look_up_on_procfs(&identity, walk.base, walk.resolve, name, walk.flags) :
+			    -ENOTSUP;
+		return r == -ENOTSUP ? look_up_as(n, &identity, &walk, path) : r;
+	}
 	start = inner.base = open_start(n, tid, dirfd);
 	if (start < 0)
 		return start;
 	if (is_procfs(start))
-		return -ENOTSUP;
+		return look_up_on_procfs(&identity, start, RESOLVE_BENEATH, path, walk.flags);
 	r = look_up_as(n, &identity, &inner, path);
 	if (r != -EXDEV)
 		return r;

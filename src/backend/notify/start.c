@@ -42,6 +42,8 @@ static const struct guest_ops notify_ops = {
 	.handle_flock = notify_handle_flock,
 	.fifo_has_partner = notify_fifo_has_partner,
 	.fifo_hold = notify_fifo_hold,
+	.handle_object = notify_handle_object,
+	.handle_read_all = notify_handle_read_all,
 	.handle_bind = notify_handle_bind,
 	.handle_address = notify_handle_address,
 	.signal_state = notify_signal_state,
@@ -262,6 +264,9 @@ int backend_start(struct guest *g, struct error *err)
 	r = paths_init(n, t->tid);
 	if (r < 0)
 		return error_errno(err, -r, "cannot open the guest's root directory");
+	r = objects_init(n, t->tid);
+	if (r < 0)
+		return error_errno(err, -r, "cannot read the guest's mounts");
 	r = companion_go(t->tid, 0);
 	return r < 0 ? error_errno(err, -r, "the guest cannot go on") : 0;
 }
@@ -313,6 +318,7 @@ struct guest *backend_close(struct guest *g)
 	tasks_deinit(&n->tasks);
 	n->vdso = vdso_free(n->vdso);
 	clockpage_deinit(n);
+	objects_deinit(n);
 	free(n->objects.ids);
 	free(n);
 	return NULL;

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Files of procfs, sysfs and cgroupfs: what an open one is called, and what it says. The mounts of the guest's mount namespace are noted at
+ * the start: guests make none.
+ */
+#include "backend/notify/notify.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "backend/notify/vdso_code.h"
+#include "base/cleanup.h"
+
+enum { PATH_SIZE = 4096, TEXT_FIRST = 16384, TEXT_MOST = 16 << 20 };
+
+/* ---- identities ---- */
+
+static void note_namespaces(struct notify *n, pid_t tid)
+{
+	static const char *const names[GUEST_NAMESPACES] = { "cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts" };
+	struct guest_identities *known = &n->guest.identities;
+	char path[64];
+	struct stat st;
+	int count = 0;
+
+	for (int i = 0; i < GUEST_NAMESPACES; i++) {
+		(void)snprintf(path, sizeof(path), "%d/ns/%s", (int)tid, names[i]);
+		if (fstatat(n->proc_fd, path, &st, 0) < 0)
+			continue; /* a kernel without it */
+		known->namespaces[count].name = names[i];
+		known->namespaces[count++].ino = st.st_ino;
+		known->namespace_dev = st.st_dev;
+	}
+}
+
+static void note_devices(struct notify *n)
+{
+	_cleanup_close_ int reader = -1, writer = -1, sock = -1;
+	struct stat st;
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) == 0) {
+		reader = ends[0];
+		writer = ends[1];
+		if (fstat(reader, &st) == 0)
+			n->guest.identities.pipe_dev = st.st_dev;
+	}
+	sock = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (sock >= 0 && fstat(sock, &st) == 0)
+		n->guest.identities.socket_dev = st.st_dev;
+}
+
+/* ---- mounts ---- */
+
+static void free_mount(struct object_mount *m)
+{
+	free(m->line);
+}
+
+void objects_deinit(struct notify *n)
+{
+	for (size_t i = 0; i < n->n_mounts; i++)
+		free_mount(&n->mounts[i]);
+	free(n->mounts);
+	n->mounts = NULL;
+	n->n_mounts = 0;
+}
+
+/* Spaces and the like are written as three octal digits. */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	for (; *text; text++) {
+		if (text[0] == '\\' && text[1] >= '0' && text[1] <= '3' && text[2] && text[3]) {
+			*to++ = (char)((text[1] - '0') << 6 | (text[2] - '0') << 3 | (text[3] - '0'));
+			text += 3;
+		} else {
+			*to++ = *text;
+		}
+	}
+	*to = '\0';
+}
+
+/* "id parent major:minor root point options [...] - type source options"; takes the line over. */
+static bool parse_mount(char *line, struct object_mount *ret)
+{
+	char *words[6], *rest = line, *dash = strstr(line, " - ");
+
+	if (!dash)
+		return false;
+	*dash = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		words[i] = strsep(&rest, " ");
+		if (!words[i])
+			return false;
+	}
+	*ret = (struct object_mount){ .line = line, .id = atoi(words[0]), .root = words[3], .point = words[4], .type = dash + 3 };
+	ret->type[strcspn(ret->type, " ")] = '\0';
+	if (sscanf(words[2], "%u:%u", &ret->major, &ret->minor) != 2)
+		return false;
+	unescape(words[3]);
+	unescape(words[4]);
+	return true;
+}
+
+static int add_mount(struct notify *n, const char *text)
+{
+	struct object_mount *grown, mount;
+	char *line;
+
+	line = strdup(text);
+	if (!line)
+		return -ENOMEM;
+	if (!parse_mount(line, &mount)) {
+		free(line);
+		return 0;
+	}
+	grown = realloc(n->mounts, (n->n_mounts + 1) * sizeof(*grown));
+	if (!grown) {
+		free(line);
+		return -ENOMEM;
+	}
+	n->mounts = grown;
+	n->mounts[n->n_mounts++] = mount;
+	return 0;
+}
+
+static int read_mounts(struct notify *n, pid_t tid)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *line = NULL;
+	size_t size = 0;
+	FILE *file;
+	int r = 0;
+
+	fd = procfs_open(n, tid, "mountinfo", O_RDONLY);
+	if (fd < 0)
+		return fd;
+	file = fdopen(fd, "r");
+	if (!file)
+		return -errno;
+	fd = -1;
+	objects_deinit(n);
+	while (r == 0 && getline(&line, &size, file) > 0)
+		r = add_mount(n, line);
+	(void)fclose(file);
+	return r;
+}
+
+static const struct object_mount *find_mount(const struct notify *n, int id)
+{
+	for (size_t i = 0; i < n->n_mounts; i++)
+		if (n->mounts[i].id == id)
+			return &n->mounts[i];
+	return NULL;
+}
+
+int objects_init(struct notify *n, pid_t tid)
+{
+	int r;
+
+	note_namespaces(n, tid);
+	note_devices(n);
+	n->guest.clock_page_address = n->guest.clock_page ? CLOCK_PAGE_ADDRESS : 0;
+	r = read_mounts(n, tid);
+	for (size_t i = 0; i < n->n_mounts; i++)
+		if (strcmp(n->mounts[i].type, "proc") == 0)
+			n->guest.identities.proc_dev = makedev(n->mounts[i].major, n->mounts[i].minor);
+	return r;
+}
+
+/* ---- names ---- */
+
+static const struct {
+	const char *type, *name;
+} usual_places[] = {
+	{ "proc", "/proc" },
+	{ "sysfs", "/sys" },
+	{ "cgroup2", "/sys/fs/cgroup" },
+	{ "cgroup", "/sys/fs/cgroup/v1" },
+	{ "debugfs", "/sys/kernel/debug" },
+};
+
+static const char *usual_place(const char *type)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(usual_places); i++)
+		if (!strcmp(type, usual_places[i].type))
+			return usual_places[i].name;
+	return NULL;
+}
+
+static int mount_of(const struct notify *n, int fd)
+{
+	char name[64], text[1024];
+	const char *id;
+	int r;
+
+	(void)snprintf(name, sizeof(name), "fdinfo/%d", fd);
+	r = procfs_read(n, n->self, name, text, sizeof(text));
+	if (r < 0)
+		return r;
+	id = procfs_field(text, "mnt_id");
+	return id ? atoi(id) : -ENOTSUP;
+}
+
+/* The name in the guest's mount namespace, without the mark of removed entries. */
+static int full_name(const struct notify *n, int fd, char *buf, size_t size)
+{
+	static const char deleted[] = " (deleted)";
+	char link[64];
+	ssize_t len;
+
+	(void)snprintf(link, sizeof(link), "self/fd/%d", fd);
+	len = readlinkat(n->proc_fd, link, buf, size - 1);
+	if (len < 0)
+		return -errno;
+	buf[len] = '\0';
+	if ((size_t)len > sizeof(deleted) - 1 && !strcmp(buf + len - (sizeof(deleted) - 1), deleted))
+		buf[(size_t)len - (sizeof(deleted) - 1)] = '\0';
+	return 0;
+}
+
+int objects_name(struct notify *n, pid_t tid, int fd, char *buf, size_t size)
+{
+	const struct object_mount *mount;
+	const char *place, *below;
+	char path[PATH_SIZE];
+	size_t len;
+	int id, r;
+
+	id = mount_of(n, fd);
+	if (id < 0)
+		return id;
+	mount = find_mount(n, id);
+	if (!mount && tid) {
+		r = read_mounts(n, tid);
+		if (r < 0)
+			return r;
+		mount = find_mount(n, id);
+	}
+	place = mount ? usual_place(mount->type) : NULL;
+	if (!place)
+		return -ENOTSUP;
+	r = full_name(n, fd, path, sizeof(path));
+	if (r < 0)
+		return r;
+	len = strcmp(mount->point, "/") != 0 ? strlen(mount->point) : 0;
+	below = strncmp(path, mount->point, len) == 0 ? path + len : "";
+	r = snprintf(buf, size, "%s%s%s", place, strcmp(mount->root, "/") != 0 ? mount->root : "", below);
+	return r < (int)size ? 0 : -ENAMETOOLONG;
+}
+
+int notify_handle_object(struct guest *g, int task, int handle, char *buf, size_t size)
+{
+	const struct notify_task *t = notify_find(g, task);
+
+	return t ? objects_name(notify_of(g), t->tid, handle, buf, size) : -ESRCH;
+}
+
+uint64_t objects_key(const char *name)
+{
+	const uint64_t BASIS = 0xcbf29ce484222325, PRIME = 0x100000001b3;
+	uint64_t hash = BASIS;
+
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * PRIME;
+	return hash | 1ull << 63; /* apart from real numbers */
+}
+
+/* ---- contents ---- */
+
+/* Through the guest's own open file: what it says may depend on who opened it. */
+int notify_handle_read_all(struct guest *g, int handle, char **ret_text, size_t *ret_size)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size = 0, room = 0;
+	ssize_t n;
+
+	(void)g;
+	for (;;) {
+		if (size == room) {
+			char *grown;
+
+			room = room ? room * 4 : TEXT_FIRST;
+			if (room > TEXT_MOST)
+				return -EFBIG;
+			grown = realloc(text, room + 1);
+			if (!grown)
+				return -ENOMEM;
+			text = grown;
+		}
+		n = pread(handle, text + size, room - size, (off_t)size);
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		size += (size_t)n;
+	}
+	text[size] = '\0';
+	*ret_text = take_ptr(text);
+	*ret_size = size;
+	return 0;
+}

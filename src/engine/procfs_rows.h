@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rows' functions that are used in more than one file of procfs_*.c. */
+#ifndef HS_ENGINE_PROCFS_ROWS_H
+#define HS_ENGINE_PROCFS_ROWS_H
+
+#include "engine/procfs.h"
+
+enum { PROCFS_RESIDENT_KB = 4096 }; /* what every process is said to have in memory */
+
+/* procfs_task.c */
+procfs_fn procfs_filter_stat, procfs_filter_statm, procfs_filter_status;
+
+/* procfs_maps.c: the mappings, with numbers of ours and without the clock page; residency is fixed. */
+procfs_fn procfs_filter_maps, procfs_filter_smaps, procfs_filter_numa_maps;
+
+/* procfs_mounts.c: mounts are numbered in order; devices, options of file systems and places on the host do not show. */
+procfs_fn procfs_filter_mountinfo, procfs_filter_mounts, procfs_filter_mountstats;
+
+/* procfs_files.c: open files, locks, System V objects. */
+procfs_fn procfs_filter_fdinfo, procfs_filter_locks, procfs_filter_sysvipc;
+
+#endif
