@@ -14,6 +14,9 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
+
+/* The library's default function does not compile cleanly with clang. */
+#define HASH_FUNCTION HASH_FNV
 #include <uthash.h>
 
 #include "base/cleanup.h"
