@@ -361,6 +361,20 @@ static void describe_deadlock(struct run *run)
 			log_error("%s", line);
 }
 
+/* What ended a strict run: a wish that is not modelled was refused; anything else had happened already. */
+static bool was_a_wish(const struct run *run)
+{
+	static const char *const wishes[] = { "not modelled", "unknown system call" };
+	const struct uncontrolled *list;
+	size_t n;
+
+	list = engine_uncontrolled(run->engine, &n);
+	for (size_t i = 0; n > 0 && i < ARRAY_SIZE(wishes); i++)
+		if (!strcmp(list[n - 1].what, wishes[i]))
+			return true;
+	return false;
+}
+
 static int exit_code_of(const struct run *run, const struct run_result *result)
 {
 	switch (result->end) {
@@ -370,7 +384,7 @@ static int exit_code_of(const struct run *run, const struct run_result *result)
 	case RUN_DEADLOCK:
 		return EXIT_CODE_DEADLOCK;
 	case RUN_REFUSED:
-		return EXIT_CODE_REFUSED;
+		return was_a_wish(run) ? EXIT_CODE_REFUSED : EXIT_CODE_UNCONTROLLED;
 	case RUN_TIMEOUT:
 		return EXIT_CODE_TIMEOUT;
 	case RUN_KILLED:
@@ -388,7 +402,7 @@ static void report(struct run *run, struct run_result *result)
 		describe_deadlock(run);
 		break;
 	case RUN_REFUSED:
-		log_error("refused under --strict: %s", engine_failure(run->engine));
+		log_error("%s under --strict: %s", was_a_wish(run) ? "refused" : "ended", engine_failure(run->engine));
 		break;
 	case RUN_TIMEOUT:
 		log_error("the time limit of %s s is over at turn %" PRIu64 "; everything was killed",

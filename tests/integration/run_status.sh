@@ -57,6 +57,17 @@ run "$hermit" run sleep infinity
 expect 120 "nobody can ever go on"
 expect_err_has "deadlock" "deadlock is explained"
 expect_err_has "waits in (pause|nanosleep|clock_nanosleep)" "who waits for what"
+
+# Under --strict: a call that nobody knows is refused, and that ends the run; without, the guest gets ENOSYS.
+call='import ctypes, os; print(ctypes.CDLL(None, use_errno=True).syscall(500), os.strerror(ctypes.get_errno()))'
+run "$hermit" run -q python3 -c "$call"
+expect 0 "an unknown call"
+expect_out "-1 Function not implemented" "an unknown call is refused"
+run "$hermit" run python3 -c "$call"
+expect_err_has "^hermit: uncontrolled: unknown system call: call 500$" "an unknown call is reported"
+run "$hermit" run --strict python3 -c "$call"
+ok "an unknown call ends a strict run" [ "$status" = 121 ]
+expect_err_has "^hermit: refused under --strict: " "a strict run says why it ends"
 RUN_LIMIT=20 run "$hermit" run sleep 36000
 expect 0 "ten hours of virtual sleep"
 finish
