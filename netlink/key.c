@@ -2,6 +2,7 @@
 /* Sort keys: see key.h. */
 #include "netlink/key.h"
 
+#include <endian.h>
 #include <string.h>
 
 #include <libmnl/libmnl.h>
@@ -13,9 +14,12 @@
 /* Everything that is part of a key is compared as bytes, so numbers are written with their high byte first. */
 static size_t put_number(struct nl_key *key, size_t at, uint64_t number, size_t size)
 {
-	for (size_t i = 0; i < size && at < NL_KEY_SIZE; i++)
-		key->bytes[at++] = (uint8_t)(number >> 8 * (size - 1 - i));
-	return at;
+	uint64_t high_first = htobe64(number << (64 - 8 * size));
+
+	if (at + size > NL_KEY_SIZE)
+		return NL_KEY_SIZE;
+	memcpy(key->bytes + at, &high_first, size);
+	return at + size;
 }
 
 static size_t put_bytes(struct nl_key *key, size_t at, const void *bytes, size_t len, size_t size)
@@ -39,33 +43,48 @@ static size_t put_part(struct nl_key *key, size_t at, const struct nl_key_part *
 	return put_number(key, at, part->mask ? number & part->mask : number, part->size);
 }
 
-static const struct nlattr *find_part(const struct nl_key_part *part, const uint8_t *attributes, size_t len)
+/* The attribute of each part of the key, or NULL: one walk for all, because this is done for every message of a dump. */
+static void find_parts(const struct nl_object *object, const void *attributes, size_t len, const struct nlattr **found)
 {
-	const struct nlattr *attr = nl_attr_find(attributes, len, part->where);
+	const struct nlattr *attr;
+	size_t at = 0;
+	bool broken;
 
-	if (!attr || !part->inside)
-		return attr;
-	return nl_attr_find(mnl_attr_get_payload(attr), mnl_attr_get_payload_len(attr), part->inside);
+	while ((attr = nl_attr_at(attributes, len, &at, &broken))) {
+		uint16_t type = mnl_attr_get_type(attr);
+
+		for (size_t i = 0; i < object->n_key; i++)
+			if (object->key[i].is_attribute && object->key[i].where == type && !found[i])
+				found[i] = attr;
+	}
+}
+
+static size_t put_attribute(struct nl_key *key, size_t at, const struct nl_key_part *part, const struct nlattr *attr)
+{
+	if (attr && part->inside)
+		attr = nl_attr_find(mnl_attr_get_payload(attr), mnl_attr_get_payload_len(attr), part->inside);
+	if (!attr)
+		return put_part(key, at, part, NULL, 0);
+	return put_part(key, at, part, mnl_attr_get_payload(attr), mnl_attr_get_payload_len(attr));
 }
 
 static void put_object(struct nl_key *key, size_t at, const struct nl_object *object, const uint8_t *structure,
 		       size_t len)
 {
+	const struct nlattr *found[NL_KEY_PARTS] = { NULL };
 	size_t attributes_at = MNL_ALIGN(object->header);
 
 	if (len < object->header)
 		return;
+	if (len > attributes_at)
+		find_parts(object, structure + attributes_at, len - attributes_at, found);
 	for (size_t i = 0; i < object->n_key; i++) {
 		const struct nl_key_part *part = &object->key[i];
-		const struct nlattr *attr;
 
-		if (!part->is_attribute) {
+		if (part->is_attribute)
+			at = put_attribute(key, at, part, found[i]);
+		else
 			at = put_part(key, at, part, structure + part->where, part->size);
-			continue;
-		}
-		attr = len > attributes_at ? find_part(part, structure + attributes_at, len - attributes_at) : NULL;
-		at = put_part(key, at, part, attr ? mnl_attr_get_payload(attr) : NULL,
-			      attr ? mnl_attr_get_payload_len(attr) : 0);
 	}
 }
 

@@ -9,7 +9,7 @@
 
 struct nlmsghdr;
 
-enum { NL_KEY_SIZE = 64 };
+enum { NL_KEY_SIZE = 64, NL_KEY_PARTS = 8 };
 
 /* One message among those to be sorted. */
 struct nl_key {

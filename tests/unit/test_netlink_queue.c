@@ -314,7 +314,7 @@ static const struct order_row order_rows[] = {
 	  20, { 1, 2, 3 } },
 	{ "addresses by family, link, primary first, address", NETLINK_ROUTE, RTM_NEWADDR,
 	  { "0a 40 80 fd" REAL_ETH0 "1400 0100 fe800000000000000000000000000002", "02 18 81 00" REAL_ETH0 "0800 0100 0a000001",
-	    "02 18 80 00" REAL_ETH0 "0800 0100 0a000003", "02 18 80 00" REAL_BR0 "0800 0100 0a000004", "02 18 80 00" REAL_ETH0 "0800 0100 0a000002" },
+	    "02 18 00 00" REAL_ETH0 "0800 0100 0a000003", "02 18 80 00" REAL_BR0 "0800 0100 0a000004", "02 18 80 00" REAL_ETH0 "0800 0100 0a000002" },
 	  31, { 4, 2, 3, 1, 0 } },
 	{ "routes by table, destination, length, metric", NETLINK_ROUTE, RTM_NEWROUTE,
 	  { "02 18 00 00 ff 03 00 01 00000000 0800 0f00 ff000000 0800 0100 0a000000 0800 0600 01000000",
