@@ -202,8 +202,10 @@ static pid_t start_guest(struct backend_filter *filter, const char *name, int *r
 	check_int(pipe2(pipe_fds, O_CLOEXEC), 0);
 	pid = fork();
 	check(pid >= 0);
-	if (pid == 0)
+	if (pid == 0) {
+		(void)close(pipe_fds[1]);
 		guest_process(pipe_fds[0], filter, name);
+	}
 	(void)close(pipe_fds[0]);
 	*ret_go = pipe_fds[1];
 	return pid;
