@@ -25,6 +25,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "backend/notify/notify.h"
+#include "backend/notify/vdso.h"
 #include "base/cleanup.h"
 #include "drive.h"
 
@@ -458,8 +460,13 @@ static int guest_shows_paths(void)
 	check_int(seteuid(65534), 0);
 	check_int(mark(2, 0, 0, 0), 0);
 	check_int(seteuid(0), 0);
+	check_int(mark(3, 0, 0, 0), 0);
+	check_int(chroot("d"), 0);
+	check_int(mark(4, 0, 0, 0), 0);
+	/* the working directory is outside of the new root */
 	check_int(unlink("d/fifo") + unlink("d/up") + rmdir("d") + unlink("link") + unlink("dangling"), 0);
-	check_int(rmdir(dir), 0);
+	check_int(chdir(".."), 0);
+	check_int(rmdir(strrchr(dir, '/') + 1), 0);
 	return 0;
 }
 
@@ -496,7 +503,7 @@ static void test_paths(struct drive *d)
 	check_int(mode_of(d, AT_FDCWD, "", 0), -ENOENT);
 	check_int(mode_of(d, 999, "x", 0), -EBADF);
 	check_int(mode_of(d, AT_FDCWD, "dangling", 0), -ENOTSUP);
-	check_int(mode_of(d, AT_FDCWD, "/proc/self/stat", 0), -ENOTSUP);
+	check_int(mode_of(d, AT_FDCWD, "/proc/self/stat", 0), S_IFREG);
 	check_int(mode_of(d, AT_FDCWD, "/dev/stdin", 0), -ENOTSUP);
 	check_int(mode_of(d, AT_FDCWD, "/dev/fd/0", 0), -ENOTSUP);
 	check_int(mode_of(d, AT_FDCWD, "/dev/null", 0), S_IFCHR);
@@ -505,6 +512,12 @@ static void test_paths(struct drive *d)
 	check_int(mode_of(d, AT_FDCWD, "/etc/passwd", 0), S_IFREG);
 	check_int(mode_of(d, AT_FDCWD, path, 0), -EACCES); /* mkdtemp: 0700 */
 	check_int(geteuid(), 0);
+	drive_answer(d, 0, 0);
+	(void)drive_until(d, 3);
+	check_int(mode_of(d, AT_FDCWD, path, 0), S_IFIFO);
+	drive_answer(d, 0, 0);
+	(void)drive_until(d, 4);
+	check_int(mode_of(d, AT_FDCWD, "/fifo", 0), -ENOTSUP);
 	drive_answer(d, 0, 0);
 	drive_to_end(d);
 }
@@ -736,6 +749,36 @@ static void test_vdso(struct drive *d)
 	drive_to_end(d);
 }
 
+static int guest_sees_no_vdso(void)
+{
+	struct timespec ts;
+
+	check_int(mark(1, 0, 0, 0), 0);
+	check(dlopen("linux-vdso.so.1", RTLD_NOLOAD | RTLD_NOW) == NULL);
+	check_int(clock_gettime(CLOCK_MONOTONIC, &ts), 0);
+	return 0;
+}
+
+/* Where the image is not the known one it is left alone, and hidden. */
+static void test_unknown_vdso(struct drive *d)
+{
+	struct notify *n = notify_of(d->g);
+	struct event event;
+
+	n->vdso = vdso_new(VDSO_CALLS);
+	check(n->vdso != NULL);
+	n->vdso->before[0] ^= 1;
+	if (n->vdso_page)
+		n->vdso_page->before[0] ^= 1;
+	d->setup_exec = true;
+	(void)drive_until(d, 1);
+	drive_answer(d, 0, 0);
+	event = drive_until_call(d, SYS_clock_gettime);
+	drive_pass(d, &event);
+	check(d->g->abilities & GUEST_CAN_PATCH);
+	drive_to_end(d);
+}
+
 /* --- waiting --- */
 
 static int guest_pauses(void)
@@ -757,6 +800,45 @@ static void test_host_signal(struct drive *d)
 	event = drive_next(d);
 	check_int(event.kind, EVENT_OUTSIDE);
 	check_int(event.signo, SIGUSR2);
+}
+
+static int guest_computes(void)
+{
+	volatile unsigned i = 0;
+
+	(void)mark(1, 0, 0, 0);
+	while (i < 4000000000u)
+		i = i + 1;
+	return 0;
+}
+
+static void expect_alarm(struct drive *d, bool in_kernel)
+{
+	struct event event;
+
+	notify_of(d->g)->watchdog_ms = 50;
+	event = drive_next(d);
+	check_int(event.kind, EVENT_ALARM);
+	check_int(event.task, 0);
+	check_int(event.in_kernel, in_kernel);
+	event = drive_next(d); /* and again: it is still running */
+	check_int(event.kind, EVENT_ALARM);
+}
+
+static void test_alarm_in_kernel(struct drive *d)
+{
+	struct event event;
+
+	event = drive_until_call(d, SYS_pause);
+	drive_pass(d, &event);
+	expect_alarm(d, true);
+}
+
+static void test_alarm_in_program(struct drive *d)
+{
+	(void)drive_until(d, 1);
+	drive_answer(d, 0, 0);
+	expect_alarm(d, false);
 }
 
 /* --- cost --- */
@@ -827,7 +909,10 @@ static const struct scenario scenarios[] = {
 	{ "killed-while-parked", guest_exits, test_killed_while_parked, SIGKILL },
 	{ "answer-after-death", guest_exits, test_answer_after_death, SIGKILL },
 	{ "vdso", guest_asks_vdso, test_vdso, 0 },
+	{ "unknown-vdso", guest_sees_no_vdso, test_unknown_vdso, 0 },
 	{ "host-signal", guest_pauses, test_host_signal, 0 },
+	{ "alarm-in-kernel", guest_pauses, test_alarm_in_kernel, 0 },
+	{ "alarm-in-program", guest_computes, test_alarm_in_program, 0 },
 	{ "cost", guest_calls_much, test_cost, 0 },
 };
 

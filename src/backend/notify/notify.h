@@ -94,7 +94,10 @@ struct notify {
 	struct object_id root, mount_namespace;
 	struct object_mount *mounts;
 	size_t n_mounts;
+	struct path_contexts *path_contexts; /* paths.c */
+	uint64_t generation;                 /* of what paths depend on: grows when it may have changed */
 	pid_t self;
+	uid_t euid;
 
 	/* The process's own state before the run, for backend_close(). */
 	sigset_t old_mask;
@@ -177,6 +180,11 @@ int info_of_object(const struct notify *n, int fd, struct fd_info *ret_info);
 /* --- paths.c --- */
 /* Notes the root that the guest's paths are resolved in. */
 int paths_init(struct notify *n, pid_t tid);
+void paths_deinit(struct notify *n);
+/* A task is gone: its thread id may come again. */
+void paths_forget(struct notify *n, pid_t tid);
+/* Whether a call may change where paths lead for anybody: credentials, root, mounts. Then n->generation is to grow. */
+bool paths_changed_by(int nr);
 /* An O_PATH descriptor of what the task's path leads to (flags: AT_SYMLINK_NOFOLLOW), or -errno as for path_stat. */
 int paths_open(struct notify *n, pid_t tid, int dirfd, const char *path, int flags);
 int notify_path_info(struct guest *g, int task, int dirfd, const char *path, int flags, struct fd_info *ret_info);

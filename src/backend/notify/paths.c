@@ -34,6 +34,23 @@ struct identity {
 	int n_groups;
 };
 
+/*
+ * What is known of a task: it changes only by calls of the guest, which pass by here (paths_changed_by), and by exec. Then
+ * all that is known is out of date, since threads share their root.
+ */
+struct path_context {
+	pid_t tid;           /* 0: empty */
+	uint64_t generation; /* of n->generation */
+	struct identity identity;
+};
+
+enum { CONTEXTS = 8 };
+
+struct path_contexts {
+	struct path_context slots[CONTEXTS];
+	unsigned next;
+};
+
 /* Where a resolution starts, and how far it may go. */
 struct walk {
 	int base;
@@ -98,12 +115,12 @@ struct disguise {
 	int n_groups;
 };
 
-static int disguise_put_on(struct disguise *disguise, const struct identity *identity)
+static int disguise_put_on(const struct notify *n, struct disguise *disguise, const struct identity *identity)
 {
 	disguise->worn = false;
-	if (identity->overrides && identity->fsuid == geteuid())
+	if (identity->overrides && identity->fsuid == n->euid)
 		return 0;
-	if (identity->overrides || identity->fsuid == geteuid())
+	if (identity->overrides || identity->fsuid == n->euid)
 		return -ENOTSUP; /* capabilities that do not go with the user id */
 	disguise->n_groups = getgroups(GROUPS_MAX, disguise->groups);
 	if (disguise->n_groups < 0 || setgroups((size_t)identity->n_groups, identity->groups) < 0)
@@ -139,6 +156,9 @@ int paths_init(struct notify *n, pid_t tid)
 {
 	int r;
 
+	n->path_contexts = calloc(1, sizeof(*n->path_contexts));
+	if (!n->path_contexts)
+		return -ENOMEM;
 	n->root_fd = procfs_open(n, tid, "root", O_PATH | O_DIRECTORY);
 	if (n->root_fd < 0)
 		return n->root_fd;
@@ -158,6 +178,65 @@ static int check_root(const struct notify *n, pid_t tid)
 		return r;
 	if (root.dev != n->root.dev || root.ino != n->root.ino || namespace.ino != n->mount_namespace.ino)
 		return -ENOTSUP;
+	return 0;
+}
+
+void paths_deinit(struct notify *n)
+{
+	cleanup_close(&n->root_fd);
+	free(n->path_contexts);
+	n->path_contexts = NULL;
+}
+
+void paths_forget(struct notify *n, pid_t tid)
+{
+	size_t i;
+
+	for (i = 0; n->path_contexts && i < CONTEXTS; i++)
+		if (n->path_contexts->slots[i].tid == tid)
+			n->path_contexts->slots[i].tid = 0;
+}
+
+bool paths_changed_by(int nr)
+{
+	static const int calls[] = {
+		SYS_setuid,     SYS_setgid,    SYS_setreuid, SYS_setregid,   SYS_setresuid, SYS_setresgid, SYS_setgroups,
+		SYS_setfsuid,   SYS_setfsgid,  SYS_capset,   SYS_chroot,     SYS_unshare,   SYS_setns,     SYS_pivot_root,
+		SYS_mount,      SYS_umount2,   SYS_prctl,    SYS_move_mount, SYS_open_tree, SYS_fsmount,   SYS_mount_setattr,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(calls); i++)
+		if (calls[i] == nr)
+			return true;
+	return false;
+}
+
+/* The context, known or found out. Valid until the next one is asked for. */
+static int get_context(struct notify *n, pid_t tid, const struct path_context **ret_context)
+{
+	struct path_contexts *contexts = n->path_contexts;
+	struct path_context *context;
+	size_t i;
+	int r;
+
+	for (i = 0; i < CONTEXTS; i++) {
+		context = &contexts->slots[i];
+		*ret_context = context;
+		if (context->tid == tid && context->generation == n->generation)
+			return 0;
+	}
+	context = &contexts->slots[contexts->next];
+	contexts->next = (contexts->next + 1) % CONTEXTS;
+	context->tid = 0;
+	r = check_root(n, tid);
+	if (r == 0)
+		r = read_identity(n, tid, &context->identity);
+	if (r < 0)
+		return r;
+	context->tid = tid;
+	context->generation = n->generation;
+	*ret_context = context;
 	return 0;
 }
 
@@ -226,13 +305,14 @@ static int look_up(const struct notify *n, const struct walk *walk, const char *
 /*
  * On procfs only names that mean the same whoever asks are followed: no links at all. 0 or above: found; -ENOTSUP: cannot be told.
  */
-static int look_up_on_procfs(const struct identity *identity, int base, uint64_t resolve, const char *path, int flags)
+static int look_up_on_procfs(const struct notify *n, const struct identity *identity, int base, uint64_t resolve,
+			     const char *path, int flags)
 {
 	_cleanup_(disguise_take_off) struct disguise disguise = { 0 };
 	struct walk walk = { .base = base, .resolve = resolve | RESOLVE_NO_SYMLINKS };
 	_cleanup_close_ int fd = -1;
 
-	if (disguise_put_on(&disguise, identity) < 0)
+	if (disguise_put_on(n, &disguise, identity) < 0)
 		return -ENOTSUP;
 	fd = open_at(&walk, path, flags);
 	return fd >= 0 && is_procfs(fd) ? take_fd(&fd) : -ENOTSUP;
@@ -293,7 +373,7 @@ static int look_up_as(const struct notify *n, const struct identity *identity, c
 	_cleanup_(disguise_take_off) struct disguise disguise = { 0 };
 	int r;
 
-	r = disguise_put_on(&disguise, identity);
+	r = disguise_put_on(n, &disguise, identity);
 	return r < 0 ? r : look_up(n, walk, path);
 }
 
@@ -304,7 +384,7 @@ static int open_start(struct notify *n, pid_t tid, int dirfd)
 	return handles_borrow(n, tid, dirfd);
 }
 
-static int open_path(struct notify *n, pid_t tid, int dirfd, const char *path, int flags)
+static int open_path(struct notify *n, pid_t tid, const struct identity *identity, int dirfd, const char *path, int flags)
 {
 	struct walk walk = {
 		.base = n->root_fd,
@@ -314,39 +394,36 @@ static int open_path(struct notify *n, pid_t tid, int dirfd, const char *path, i
 	struct walk inner = { .resolve = RESOLVE_BENEATH, .flags = walk.flags };
 	_cleanup_close_ int start = -1;
 	char name[PATH_SIZE * 2];
-	struct identity identity;
 	int r;
 
-	r = read_identity(n, tid, &identity);
-	if (r < 0)
-		return r;
 	if (path[0] == '/') {
 		r = name_for_others(n, tid, path, name, sizeof(name)) ?
-			    look_up_on_procfs(&identity, walk.base, walk.resolve, name, walk.flags) :
+			    look_up_on_procfs(n, identity, walk.base, walk.resolve, name, walk.flags) :
 			    -ENOTSUP;
-		return r == -ENOTSUP ? look_up_as(n, &identity, &walk, path) : r;
+		return r == -ENOTSUP ? look_up_as(n, identity, &walk, path) : r;
 	}
 	start = inner.base = open_start(n, tid, dirfd);
 	if (start < 0)
 		return start;
 	if (is_procfs(start))
-		return look_up_on_procfs(&identity, start, RESOLVE_BENEATH, path, walk.flags);
-	r = look_up_as(n, &identity, &inner, path);
+		return look_up_on_procfs(n, identity, start, RESOLVE_BENEATH, path, walk.flags);
+	r = look_up_as(n, identity, &inner, path);
 	if (r != -EXDEV)
 		return r;
 	/* it leaves the directory it starts from: by the name of that one, then */
 	r = name_from_root(n, tid, dirfd, path, name, sizeof(name));
-	return r < 0 ? r : look_up_as(n, &identity, &walk, name);
+	return r < 0 ? r : look_up_as(n, identity, &walk, name);
 }
 
 int paths_open(struct notify *n, pid_t tid, int dirfd, const char *path, int flags)
 {
+	const struct path_context *context;
 	int r;
 
 	if (n->root_fd < 0)
 		return -ENOTSUP;
-	r = check_root(n, tid);
-	return r < 0 ? r : open_path(n, tid, dirfd, path, flags);
+	r = get_context(n, tid, &context);
+	return r < 0 ? r : open_path(n, tid, &context->identity, dirfd, path, flags);
 }
 
 int notify_path_info(struct guest *g, int task, int dirfd, const char *path, int flags, struct fd_info *ret_info)

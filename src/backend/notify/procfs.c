@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
 
 int procfs_open(const struct notify *n, pid_t tid, const char *name, int flags)
 {
@@ -34,9 +33,10 @@ int procfs_read(const struct notify *n, pid_t tid, const char *name, char *buf, 
 	fd = procfs_open(n, tid, name, O_RDONLY);
 	if (fd < 0)
 		return fd;
-	len = fd_read_full(fd, buf, size - 1);
+	/* these files are made in one piece: one read gets them whole */
+	len = read(fd, buf, size - 1);
 	if (len < 0)
-		return (int)len;
+		return -errno;
 	buf[len] = '\0';
 	return 0;
 }

@@ -11,10 +11,18 @@ static int answer_return(struct notify *n, struct notify_task *t, const struct v
 	return listener_reply(n, t->cookie, v->value);
 }
 
-static int answer_continue(struct notify *n, struct notify_task *t, const struct verdict *v)
+/* The kernel is about to run the call. */
+static void note_call(struct notify *n, struct notify_task *t)
 {
 	if (t->call_nr == SYS_exit_group)
 		t->process->ending = true;
+	if (paths_changed_by(t->call_nr))
+		n->generation++;
+}
+
+static int answer_continue(struct notify *n, struct notify_task *t, const struct verdict *v)
+{
+	note_call(n, t);
 	return listener_continue(n, t->cookie);
 }
 
@@ -23,6 +31,7 @@ static int answer_hook(struct notify *n, struct notify_task *t, const struct ver
 {
 	int r;
 
+	note_call(n, t);
 	t->expect = EXPECT_DONE;
 	r = companion_interrupt(t->tid);
 	return r < 0 ? r : listener_continue(n, t->cookie);

@@ -147,6 +147,7 @@ static struct notify *notify_new(const struct backend_options *options)
 	n->guest.abilities = GUEST_CAN_HOOK | GUEST_CAN_PATCH;
 	n->listener = n->signal_fd = n->proc_fd = n->root_fd = -1;
 	n->self = getpid();
+	n->euid = geteuid();
 	n->probe.send_fd = n->probe.receive_fd = n->probe.stat_fd = -1;
 	n->watchdog_ms = watchdog_ms(options->watchdog_ns);
 	handles_init(n);
@@ -305,7 +306,7 @@ struct guest *backend_close(struct guest *g)
 	handles_deinit(n);
 	give_signals_back(n);
 	cleanup_close(&n->proc_fd);
-	cleanup_close(&n->root_fd);
+	paths_deinit(n);
 	if (n->old_cpus) {
 		(void)sched_setaffinity(0, CPU_ALLOC_SIZE(CPU_SETSIZE), n->old_cpus);
 		CPU_FREE(n->old_cpus);

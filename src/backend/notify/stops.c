@@ -105,6 +105,7 @@ static int on_exec(struct notify *n, struct notify_task *t)
 		r = tasks_become_leader(&n->tasks, t);
 	if (r < 0)
 		return r;
+	n->generation++; /* of credentials, perhaps */
 	handles_forget(n, former);
 	handles_forget(n, t->tid);
 	event.old_task = t->number;

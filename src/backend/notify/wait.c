@@ -60,6 +60,7 @@ static int bury(struct notify *n, pid_t tid, int status)
 		t->process->ending = true;
 	death.held = t->process->ending && !death.leader;
 	handles_forget(n, tid);
+	paths_forget(n, tid);
 	r = tasks_bury(&n->tasks, t);
 	return r < 0 ? r : deaths_add(&n->deaths, &death);
 }
