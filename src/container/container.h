@@ -117,6 +117,12 @@ struct container_time_offset {
 
 enum { CONTAINER_DEFAULT_NAMESPACES = 1 }; /* value of .namespaces: pid, mount, net, uts, ipc, cgroup */
 
+/* A file of a tree that is made for the container: with a text, or a symbolic link, or (both NULL) a directory. */
+struct container_file {
+	const char *path; /* below the tree's root; parents are made */
+	const char *text, *link;
+};
+
 /*
  * What the container shall be. All pointers are borrowed and must live until container_create() has returned. A zeroed
  * struct plus argv is a description that works: container_spec_init() sets the defaults of `hermit run`.
@@ -140,6 +146,9 @@ struct container_spec {
 	bool private_tmp;        /* /tmp is an empty tmpfs; otherwise it is part of the view */
 	const char *overlay_dir; /* NULL: upper layers on a tmpfs, thrown away; else they are kept in this directory */
 	bool plain_mounts;       /* do not make /proc, /dev and /sys of our own (OCI: .mounts has them all) */
+
+	const struct container_file *sys_files; /* a /sys of these files, read-only, instead of a sysfs; NULL: a sysfs */
+	size_t n_sys_files;
 
 	const struct container_mount *mounts; /* in order, after the standard ones */
 	size_t n_mounts;

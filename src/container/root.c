@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "container/fsops.h"
 #include "container/internal.h"
@@ -234,6 +235,51 @@ static int tree_build(struct stage *stage, struct error *err)
 	return error_set(err, EINVAL, "unknown kind of root %d", (int)spec->root_kind);
 }
 
+static int make_file(int tree, const struct container_file *file, struct error *err)
+{
+	_cleanup_free_ char *parent = strdup(file->path);
+	_cleanup_close_ int fd = -1;
+	char *slash;
+	int r = 0;
+
+	if (!parent)
+		return error_errno(err, ENOMEM, "/sys");
+	slash = strrchr(parent, '/');
+	if (slash && file->link) {
+		*slash = '\0';
+		fd = root_make(tree, parent, true, err);
+		if (fd < 0)
+			return fd;
+	}
+	if (file->link)
+		return symlinkat(file->link, tree, file->path) < 0 ? error_errno(err, errno, "/sys/%s", file->path) : 0;
+	fd = root_make(tree, file->path, !file->text, err);
+	if (fd < 0)
+		return fd;
+	if (file->text)
+		r = fd_write_file(tree, file->path, file->text);
+	return r < 0 ? error_errno(err, -r, "/sys/%s", file->path) : 0;
+}
+
+static int mount_made_sys(struct stage *stage, struct error *err)
+{
+	static const struct fs_option options[] = { { "mode", "0555" }, { 0 } };
+	_cleanup_close_ int tree = -1, target = -1;
+	int r = 0;
+
+	tree = fs_create("tmpfs", "sysfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
+	if (tree < 0)
+		return tree;
+	for (size_t i = 0; i < stage->spec->n_sys_files && r == 0; i++)
+		r = make_file(tree, &stage->spec->sys_files[i], err);
+	if (r == 0)
+		r = fs_set_attributes(tree, MOUNT_ATTR_RDONLY, 0, false, "/sys", err);
+	if (r < 0)
+		return r;
+	target = root_make(stage->root, "/sys", true, err);
+	return target < 0 ? target : fs_attach(tree, target, "/sys", err);
+}
+
 /*
  * A fresh sysfs shows the container's own network devices. Where the kernel refuses one (a sysfs that is partly covered, as
  * inside another container) the host's is bound. Read-only either way.
@@ -244,6 +290,8 @@ static int mount_sys(struct stage *stage, struct error *err)
 	_cleanup_close_ int target = -1;
 	int r;
 
+	if (stage->spec->sys_files)
+		return mount_made_sys(stage, err);
 	r = root_mount(stage->root, "/sys", "sysfs", "sysfs", NULL, attributes, err);
 	if (r == 0 || stage->host_sys < 0)
 		return r;

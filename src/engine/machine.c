@@ -58,7 +58,12 @@ const char *machine_hostname(const struct engine *e)
 
 struct machine_memory machine_memory(const struct engine *e)
 {
-	uint64_t total = e->options.memory_bytes / MACHINE_PAGE * MACHINE_PAGE;
+	return machine_memory_of(e->options.memory_bytes);
+}
+
+struct machine_memory machine_memory_of(uint64_t bytes)
+{
+	uint64_t total = bytes / MACHINE_PAGE * MACHINE_PAGE;
 
 	return (struct machine_memory){
 		.total = total,

@@ -24,6 +24,8 @@ struct machine_memory {
 	uint64_t total, free, available, buffers, cached, shared;
 };
 struct machine_memory machine_memory(const struct engine *e);
+/* The same for a machine of so many bytes. */
+struct machine_memory machine_memory_of(uint64_t bytes);
 
 unsigned machine_cpus(const struct engine *e);
 

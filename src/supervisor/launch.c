@@ -273,6 +273,19 @@ void launch_engine_options(const struct run_options *o, struct engine_options *e
 	engine->hostname = o->hostname;
 }
 
+/* Where the host's network is to be used, its devices have to be found, too: then it is the real one. */
+static int set_sys(struct launch *l, const struct run_options *o)
+{
+	int r;
+
+	if (o->network == NETWORK_HOST)
+		return 0;
+	r = machine_sys_init(&l->sys, (unsigned)o->cpus, o->memory_bytes);
+	l->spec.sys_files = l->sys.files;
+	l->spec.n_sys_files = l->sys.n;
+	return r;
+}
+
 int launch_init(struct launch *l, const struct run_options *o, struct error *err)
 {
 	struct container_spec *spec = &l->spec;
@@ -289,6 +302,9 @@ int launch_init(struct launch *l, const struct run_options *o, struct error *err
 	spec->hostname = o->hostname;
 	spec->terminal = o->terminal;
 	spec->network_host = o->network == NETWORK_HOST;
+	r = set_sys(l, o);
+	if (r < 0)
+		return error_errno(err, -r, "/sys");
 	r = set_user(l, o, err);
 	if (r == 0)
 		r = set_files(l, o, err);
@@ -306,6 +322,7 @@ void launch_clear(struct launch *l)
 {
 	strv_clear(&l->env);
 	strv_clear(&l->texts);
+	machine_sys_clear(&l->sys);
 	free(l->mounts);
 	*l = (struct launch){ 0 };
 }

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/strv.h"
 #include "container/container.h"
+#include "supervisor/machine_sys.h"
 #include "supervisor/options.h"
 #include "supervisor/run.h"
 
@@ -20,6 +21,7 @@ struct launch {
 	struct strv texts; /* strings that the spec points to */
 	struct container_mount *mounts;
 	size_t n_mounts;
+	struct machine_sys sys;
 	gid_t no_groups[1];
 };
 

@@ -25,6 +25,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "insn/cpuid.h"
 #include "supervisor/exit_codes.h"
 #include "supervisor/relay.h"
 
@@ -57,6 +58,7 @@ struct run {
 	struct relay relay; /* of the guest's own terminal, if it has one */
 	struct guest *guest;
 	struct engine *engine;
+	char *cpuinfo; /* the engine's for the run */
 	struct timespec start;
 	bool executed; /* the program was loaded */
 	int last_request; /* the signal that asked the guest to end, 0: none yet */
@@ -201,6 +203,18 @@ static void apply_limits(const struct run *run, struct rlimit limits[LIMITS_COUN
 			limits[run->spec.rlimits[i].resource] = run->spec.rlimits[i].limit;
 }
 
+/* The processor that programs see when they ask it. */
+static char *make_cpuinfo(const struct engine_options *options)
+{
+	const struct cpuid_model model = {
+		.level = CPUID_HOST,
+		.cpus = options->cpus ? options->cpus : 1,
+		.tsc_hz = NS_PER_S,
+	};
+
+	return cpuid_cpuinfo(&model, cpuid_host_query, NULL);
+}
+
 static int begin(struct run *run, struct error *err)
 {
 	const struct run_request *request = run->request;
@@ -228,6 +242,9 @@ static int begin(struct run *run, struct error *err)
 		return r;
 	apply_limits(run, limits);
 	options.limits = limits;
+	options.cpuinfo = run->cpuinfo = make_cpuinfo(&options);
+	if (!options.cpuinfo)
+		return error_errno(err, ENOMEM, "/proc/cpuinfo");
 	run->engine = engine_new(&options, run->guest, run->spec.own_init ? ENGINE_VTID : 1,
 				 run->spec.own_init ? ENGINE_VTID : 1);
 	if (!run->engine)
@@ -439,6 +456,7 @@ static void end(struct run *run)
 {
 	set_timer(0);
 	run->engine = engine_free(run->engine);
+	free(run->cpuinfo);
 	run->guest = backend_close(run->guest);
 	if (run->has_container)
 		container_destroy(&run->container);
