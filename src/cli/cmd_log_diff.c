@@ -210,7 +210,7 @@ static int compare(struct arguments *a, struct log_diff_result *result, struct e
 
 int cmd_log_diff(int argc, char **argv)
 {
-	struct arguments a = { .diff = { .labels = { "A", "B" }, .context = 5 } };
+	struct arguments a = { .diff = { .labels = { "log A", "log B" }, .context = 5 } };
 	struct log_diff_result result = { 0 };
 	struct error err = { 0 };
 	bool different;

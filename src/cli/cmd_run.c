@@ -4,6 +4,7 @@
 #include "cli/run_arguments.h"
 #include "supervisor/exit_codes.h"
 #include "supervisor/observed.h"
+#include "supervisor/verify.h"
 
 int cmd_run(int argc, char **argv)
 {
@@ -13,5 +14,5 @@ int cmd_run(int argc, char **argv)
 	r = run_arguments_parse(&arguments, "run", argc, argv);
 	if (r != 0)
 		return r < 0 ? EXIT_CODE_TOOL : 0;
-	return observed_main(&arguments.options);
+	return arguments.options.verify ? verify_main(&arguments.options) : observed_main(&arguments.options);
 }

@@ -215,12 +215,37 @@ static int on_call(struct engine *e, struct task *t, const struct event *event)
 	return sched_push_front(&e->sched, t);
 }
 
+/* What the kernel returns from a call that it will make again once signals are dealt with. */
+static bool is_restart_code(int64_t result)
+{
+	return result == WAIT_ERESTARTSYS || result == WAIT_ERESTARTNOINTR || result == WAIT_ERESTARTNOHAND;
+}
+
+/* The call that was given up for being watched, made again: nothing of it is new. */
+static bool is_repeat(const struct task *t, const struct event *event)
+{
+	const struct call *c = &t->call;
+
+	return c->disturbed && c->nr == event->call.nr && c->ip == event->call.ip &&
+	       !memcmp(c->args, event->call.args, sizeof(c->args));
+}
+
+static int on_repeat(struct engine *e, struct task *t)
+{
+	t->call.disturbed = false;
+	t->state = TASK_READY;
+	t->in_call = true;
+	e->watched = t;
+	return 0;
+}
+
 static int on_done(struct engine *e, struct task *t, const struct event *event)
 {
 	bool adrift = t->state == TASK_ADRIFT;
 
 	t->state = TASK_READY;
 	if (t->call.watched) {
+		t->call.disturbed = is_restart_code(event->result);
 		t->call.watched = t->in_call = false;
 		t->verdict = (struct verdict){ .kind = VERDICT_GO };
 		if (adrift) /* somebody else has the turn by now */
@@ -398,7 +423,7 @@ static int dispatch(struct engine *e, struct task *t, const struct event *event)
 {
 	switch (event->kind) {
 	case EVENT_CALL:
-		return on_call(e, t, event);
+		return is_repeat(t, event) ? on_repeat(e, t) : on_call(e, t, event);
 	case EVENT_DONE:
 		return on_done(e, t, event);
 	case EVENT_BIRTH:
@@ -424,31 +449,39 @@ static int dispatch(struct engine *e, struct task *t, const struct event *event)
 }
 
 /* When an alarm comes is the host's affair, and a watched result is no event of the run: neither is a turn. */
-static bool is_turn(struct engine *e, const struct event *event)
+static bool is_turn(const struct task *t, const struct event *event)
 {
-	const struct task *t;
+	if (event->kind == EVENT_DONE)
+		return !t || !t->call.watched;
+	if (event->kind == EVENT_CALL)
+		return !t || !is_repeat(t, event);
+	return event->kind != EVENT_ALARM;
+}
 
-	if (event->kind != EVENT_DONE)
-		return event->kind != EVENT_ALARM;
-	t = task_find(e, event->task);
-	return !t || !t->call.watched;
+/* A watched call that was disturbed and its repetition are nobody's affair. */
+static bool is_hidden(const struct task *t, const struct event *event)
+{
+	if (!t)
+		return false;
+	if (event->kind == EVENT_DONE)
+		return t->call.watched && is_restart_code(event->result);
+	return event->kind == EVENT_CALL && is_repeat(t, event);
 }
 
 int engine_event(struct engine *e, const struct event *event)
 {
-	struct task *t = NULL;
+	struct task *t = event->kind == EVENT_OUTSIDE ? NULL : task_find(e, event->task);
 	int r;
 
-	if (is_turn(e, event)) {
+	if (is_turn(t, event)) {
 		e->turn++;
 		e->stats.turns++;
 	}
 	e->actor = event->kind == EVENT_OUTSIDE ? -1 : event->task;
-	for (size_t i = 0; i < e->n_observers; i++)
+	for (size_t i = 0; i < e->n_observers && !is_hidden(t, event); i++)
 		if (e->observers[i].event)
 			e->observers[i].event(e->observers[i].arg, e, event);
 	if (event->kind != EVENT_OUTSIDE) {
-		t = task_find(e, event->task);
 		if (!t)
 			return engine_fail(e, ESRCH, "event of task %d, which does not exist", event->task);
 		if (event->kind != EVENT_ALARM) {

@@ -22,6 +22,7 @@
 #define FDS     CALL_FD_CHANGE
 #define SIGNALS CALL_SIGNALS
 #define IO      CALL_TOUCHES_IO
+#define PIECES  CALL_PIECEWISE
 
 /* Arguments that are values. */
 #define INT     { .kind = ARG_INT }

@@ -96,6 +96,7 @@ enum {
 	CALL_FD_CHANGE = 1 << 4, /* may change what a descriptor number means: the descriptor cache is told */
 	CALL_SIGNALS = 1 << 5,   /* may queue a signal for somebody: signal state is looked at afterwards */
 	CALL_TOUCHES_IO = 1 << 6, /* may make somebody's descriptor ready: readiness is asked again afterwards */
+	CALL_PIECEWISE = 1 << 7, /* stops early when the task is asked to stop: its result is not watched (engine_options.results) */
 };
 
 typedef int policy_handler_fn(struct engine *e, struct task *t, struct verdict *v);

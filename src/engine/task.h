@@ -70,6 +70,7 @@ struct call {
 	bool first;        /* first consideration of this call */
 	bool no_return;    /* ends in an event of its own kind: birth, exec, exit */
 	bool watched;      /* was told VERDICT_HOOK for the observers' sake only: its EVENT_DONE is theirs */
+	bool disturbed;    /* gave up because it was watched: the kernel makes the call again, and then it is not */
 	uint64_t progress; /* bytes already moved by a call that the engine performs in pieces */
 	uint64_t start_ns; /* run time when the call was made: deadlines count from here */
 	uint64_t scratch[4]; /* the handler's own notes between considerations */

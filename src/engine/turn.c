@@ -9,6 +9,7 @@
 #include <utlist.h>
 
 #include "engine/engine_internal.h"
+#include "engine/fdtable.h"
 #include "engine/wait.h"
 
 int task_wake(struct engine *e, struct task *t, unsigned why)
@@ -215,10 +216,26 @@ static void publish_clock(struct engine *e, const struct task *t)
 	};
 }
 
+/* Terminals and devices like /dev/zero read and write in pieces, and stop early when the task is asked to stop. */
+static bool is_piecewise_device(struct engine *e, struct task *t)
+{
+	const struct fd_info *info;
+	int r;
+
+	if (t->call.row->args[0].kind != ARG_FD || t->call.row->ret != RET_LEN)
+		return false;
+	r = fdtable_info(e, t, (int)t->call.args[0], &info);
+	if (r < 0)
+		return r != -EBADF;
+	return info->kind == FD_CHAR || info->kind == FD_TTY || info->kind == FD_OTHER;
+}
+
 /* The kernel runs a call: where observers want its result it is stopped when it returns. */
 static void watch(struct engine *e, struct task *t, struct verdict *v)
 {
 	if (!e->options.results || v->kind != VERDICT_CONTINUE || t->call.no_return || !(e->g->abilities & GUEST_CAN_HOOK))
+		return;
+	if ((t->call.row->flags & CALL_PIECEWISE) || is_piecewise_device(e, t))
 		return;
 	v->kind = VERDICT_HOOK;
 	t->call.watched = true;
@@ -231,7 +248,7 @@ static void observe_verdict(struct engine *e, const struct step *step)
 			e->observers[i].verdict(e->observers[i].arg, e, step->task, &step->verdict);
 }
 
-/* A task whose result was only watched has its turn still. */
+/* A task whose result was only watched has its turn still; so has one that makes a disturbed call again. */
 static void resume_watched(struct engine *e, struct step *step)
 {
 	struct task *t = e->watched;
@@ -239,7 +256,7 @@ static void resume_watched(struct engine *e, struct step *step)
 	e->watched = NULL;
 	step->kind = STEP_RESUME;
 	step->task = t->id;
-	step->verdict.kind = VERDICT_GO;
+	step->verdict.kind = t->in_call ? VERDICT_CONTINUE : VERDICT_GO;
 	t->state = TASK_RUNNING;
 	e->running = t;
 	publish_clock(e, t);

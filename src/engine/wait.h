@@ -49,6 +49,7 @@ static inline bool wait_interrupted(const struct task *t)
 
 /* The kernel's restart codes: how a call that a signal interrupts ends (signal(7)). */
 #define WAIT_ERESTARTSYS (-512)    /* restarted under SA_RESTART or when no handler runs, else EINTR */
+#define WAIT_ERESTARTNOINTR (-513) /* restarted in any case */
 #define WAIT_ERESTARTNOHAND (-514) /* restarted only when no handler runs */
 
 /* Verdict for a handler that gives up a wait for a signal; a deadline is kept for the restarted call. Returns 0. */

@@ -18,18 +18,27 @@
 #include "supervisor/launch.h"
 #include "supervisor/report.h"
 
+static void on_event(void *arg, struct engine *e, const struct event *event)
+{
+	struct observed *ob = arg;
+
+	if (event->kind == EVENT_OUTSIDE)
+		ob->interrupted = true;
+}
+
 DEFINE_CLEANUP(event_log, struct event_log, event_log_free)
 
 int observed_run(struct observed *ob, const struct run_options *o, struct run_request *request, struct error *err)
 {
 	_cleanup_(cleanup_event_log) struct event_log *log = NULL;
-	struct engine_observer observers[3];
+	struct engine_observer observers[4];
 	struct progress progress;
 	int r, end;
 
 	request->observers = observers;
 	request->n_observers = 0;
 	observers[request->n_observers++] = tally_observer(&ob->tally);
+	observers[request->n_observers++] = (struct engine_observer){ .event = on_event, .arg = ob };
 	progress_start(&progress, ob->progress_fd, ob->run, ob->runs);
 	observers[request->n_observers++] = progress_observer(&progress);
 	if (ob->log_fd >= 0) {

@@ -22,6 +22,7 @@ struct observed {
 	unsigned run, runs;
 	/* What was observed. */
 	uint64_t records; /* of the event log */
+	bool interrupted; /* the host asked the run to end */
 	struct run_result result;
 	struct tally tally;
 };

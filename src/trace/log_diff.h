@@ -27,7 +27,7 @@ enum log_difference {
 };
 
 struct log_diff_options {
-	const char *labels[2];    /* how messages call the two logs: "A", "B" */
+	const char *labels[2];    /* how messages call the two logs: "log A", "log B" */
 	struct log_filter filter;
 	bool ignore_time, ignore_turn, ignore_bytes;
 	bool any_config;          /* compare logs of different configurations */

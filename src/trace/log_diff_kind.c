@@ -242,7 +242,7 @@ static void say_end(struct diff *d)
 	int longer = !has_ended(&result->side[1]);
 
 	result->kind = LOG_DIFF_COUNT;
-	SAY(result, "log %s has no more events, log %s goes on with %s of thread %lld", d->options->labels[!longer],
+	SAY(result, "%s has no more events, %s goes on with %s of thread %lld", d->options->labels[!longer],
 	    d->options->labels[longer], event_name(&result->side[longer].rec), (long long)result->side[longer].rec.thread);
 }
 
@@ -252,11 +252,11 @@ static void say_time(struct diff *d, unsigned bits)
 
 	d->result->kind = LOG_DIFF_TIME;
 	if (bits & DIFF_TIME)
-		SAY(d->result, "the same event at another virtual time: %s of thread %lld at %llu ns in log %s, at %llu ns in log %s",
+		SAY(d->result, "the same event at another virtual time: %s of thread %lld at %llu ns in %s, at %llu ns in %s",
 		    event_name(a), (long long)a->thread, (unsigned long long)a->time_ns, d->options->labels[0],
 		    (unsigned long long)b->time_ns, d->options->labels[1]);
 	else
-		SAY(d->result, "the same event at another turn: %s of thread %lld at turn %llu in log %s, at turn %llu in log %s",
+		SAY(d->result, "the same event at another turn: %s of thread %lld at turn %llu in %s, at turn %llu in %s",
 		    event_name(a), (long long)a->thread, (unsigned long long)a->turn, d->options->labels[0],
 		    (unsigned long long)b->turn, d->options->labels[1]);
 }
@@ -271,14 +271,14 @@ static void say_changed(struct diff *d, const struct thread_finding *f)
 		SAY(d->result, "thread %lld has the same event, %s, but not the same content: %s", (long long)f->thread,
 		    event_name(f->first[0]), fields);
 	else
-		SAY(d->result, "thread %lld does something else: %s in log %s, %s in log %s", (long long)f->thread,
+		SAY(d->result, "thread %lld does something else: %s in %s, %s in %s", (long long)f->thread,
 		    event_name(f->first[0]), d->options->labels[0], event_name(f->first[1]), d->options->labels[1]);
 }
 
 static void say_added(struct diff *d, const struct thread_finding *f)
 {
 	d->result->kind = LOG_DIFF_COUNT;
-	SAY(d->result, "log %s has %zu event%s of thread %lld that log %s does not have, the first is %s", d->options->labels[f->longer],
+	SAY(d->result, "%s has %zu event%s of thread %lld that %s does not have, the first is %s", d->options->labels[f->longer],
 	    f->extra, f->extra == 1 ? "" : "s", (long long)f->thread, d->options->labels[!f->longer],
 	    event_name(f->first[f->longer]));
 }
@@ -288,7 +288,7 @@ static void say_order(struct diff *d)
 	const struct log_record *a = &d->result->side[0].rec, *b = &d->result->side[1].rec;
 
 	d->result->kind = LOG_DIFF_ORDER;
-	SAY(d->result, "the same events in another order: log %s goes on with %s of thread %lld, log %s with %s of thread %lld",
+	SAY(d->result, "the same events in another order: %s goes on with %s of thread %lld, %s with %s of thread %lld",
 	    d->options->labels[0], event_name(a), (long long)a->thread, d->options->labels[1], event_name(b), (long long)b->thread);
 }
 

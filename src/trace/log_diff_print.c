@@ -29,7 +29,7 @@ static void print_side(FILE *f, const struct log_diff_side *side, const char *la
 	if (side->present)
 		log_print_record(f, &side->rec, false);
 	else
-		(void)fprintf(f, "(log %s ends)\n", label);
+		(void)fprintf(f, "(%s ends)\n", label);
 	if (color)
 		(void)fputs("\033[0m", f);
 }
@@ -42,13 +42,13 @@ void log_diff_print(FILE *f, const struct log_diff_result *result, const struct 
 	if (result->fields[0])
 		(void)fprintf(f, "fields that differ: %s\n", result->fields);
 	print_context(f, result, color);
-	(void)fprintf(f, "line %llu of log %s (-), line %llu of log %s (+):\n", (unsigned long long)result->side[0].line,
+	(void)fprintf(f, "line %llu of %s (-), line %llu of %s (+):\n", (unsigned long long)result->side[0].line,
 		      options->labels[0], (unsigned long long)result->side[1].line, options->labels[1]);
 	print_side(f, &result->side[0], options->labels[0], '-', color);
 	print_side(f, &result->side[1], options->labels[1], '+', color);
 	for (int i = 0; i < 2; i++)
 		if (result->side[i].note[0])
-			(void)fprintf(f, "note on log %s: %s\n", options->labels[i], result->side[i].note);
+			(void)fprintf(f, "note on %s: %s\n", options->labels[i], result->side[i].note);
 }
 
 static void json_key(FILE *f, const char *key)

@@ -54,7 +54,7 @@ expect_out "$(printf '%s, as far as the options compare' "$("$hermit" log-diff l
 run "$hermit" run --seed=1 --log-events=seed1 -- "${guest[@]}"
 run "$hermit" log-diff log1 seed1
 expect 125 "logs of different configurations"
-expect_err_has 'no such option in A, --seed=1 in B' "the differing option is named"
+expect_err_has 'no such option in log A, --seed=1 in log B' "the differing option is named"
 run "$hermit" log-diff --any-config log1 seed1
 expect 123 "different seeds differ"
 

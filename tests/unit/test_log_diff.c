@@ -14,7 +14,7 @@ struct events {
 	struct sample list[EVENTS_MAX];
 };
 
-static const struct log_diff_options plain = { .labels = { "A", "B" }, .context = 3 };
+static const struct log_diff_options plain = { .labels = { "log A", "log B" }, .context = 3 };
 
 static void compare(const struct events *a, const struct events *b, const struct log_diff_options *options,
 		    struct log_diff_result *result)
@@ -289,7 +289,7 @@ Test(log_diff, different_configurations_are_refused_by_name)
 	struct error err = { 0 };
 
 	cr_assert_eq(diff_headers(&a, &b, false, &err), -EINVAL);
-	cr_assert(strstr(err.text, "--seed=1 in A, --seed=2 in B"), "%s", err.text);
+	cr_assert(strstr(err.text, "--seed=1 in log A, --seed=2 in log B"), "%s", err.text);
 	cr_assert_eq(diff_headers(&a, &b, true, &err), 0);
 	b = a;
 	b.tool = "2";
@@ -351,7 +351,7 @@ Test(log_diff, following_ends)
 {
 	struct events a = program(10);
 	int patience = 3;
-	struct log_diff_options options = { .labels = { "A", "B" }, .wait = give_up, .wait_arg = &patience };
+	struct log_diff_options options = { .labels = { "log A", "log B" }, .wait = give_up, .wait_arg = &patience };
 	struct log_diff_result result;
 	struct sample_log log;
 	struct log_reader *left, *right;

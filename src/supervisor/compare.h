@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Exact comparison of what two runs left behind. Functions return 1 equal, 0 different with words in *ret_what, -errno with err. */
+#ifndef HS_SUPERVISOR_COMPARE_H
+#define HS_SUPERVISOR_COMPARE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct difference {
+	char text[1024];
+};
+
+/* Two files from their beginnings, by descriptor. In words: the first byte that differs, with the two lines it is in. */
+int compare_contents(int fd_a, int fd_b, struct difference *ret_what, struct error *err);
+
+/*
+ * Two directories (of copy-on-write layers, one entry for each layer): names, kinds, permissions, owners, contents, link targets, device
+ * numbers. Not times: those of the host are not the guest's. A layer without entries is as good as none. *ret_entries:
+ * entries that were compared.
+ */
+int compare_layers(const char *dir_a, const char *dir_b, uint64_t *ret_entries, struct difference *ret_what, struct error *err);
+
+#endif

@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# hermit run --verify: equal runs are equal, a planted difference of each kind is found, and there is no verdict without evidence.
+. "$top_srcdir/tests/integration/lib.sh"
+export TMPDIR=$work/tmp
+mkdir "$TMPDIR" cwd
+cd cwd || exit 99
+# The guest sees the working directory, but not all of the host's /tmp, where the build may be.
+cp "$top_builddir/tests/guests/leak" "$top_builddir/tests/guests/steady" . || exit 99
+
+verdict() { jq -r "$1" verdict.json | xargs; }
+
+run "$hermit" run -q --verify=20 --verify-json=verdict.json -- ./steady
+expect 0 "20 equal runs"
+expect_err_has '^verified: 20 runs are equal: exit status 0, [0-9]{3,} events, [1-9][0-9]* changed files$' "20 equal runs"
+ok "20 equal runs: output of one" [ "$(grep -c '^child ' ../out)" = 1 ]
+ok "20 equal runs: JSON" [ "$(verdict '.verdict, .verified, .runs, .exit_code, .difference, .reason')" = "equal true 20 0 null null" ]
+ok "nothing is written for real" [ ! -e steady.out ]
+ok "nothing is left over" [ -z "$(ls -A "$TMPDIR")" ]
+
+status=0
+printf 'input\nmore\n' | timeout 60 "$hermit" run -q --verify=3 -- sh -c 'cat; echo error >&2; exit 7' >../out 2>../err || status=$?
+expect 7 "a guest that fails the same way each time is verified"
+expect_out 'input
+more' "standard input is given to each run"
+ok "standard error is passed on once" [ "$(grep -c '^error$' ../err)" = 1 ]
+run "$hermit" run -q --verify -- sh -c 'kill -9 $$'
+expect 137 "killed by a signal each time"
+
+# Each kind: what differs, where, of what kind. 30 runs: all the same by chance once in 2^29.
+leak()
+{
+	rm -rf ../kept "$TMPDIR"/*
+	run "$hermit" run -q --verify=30 --verify-json=verdict.json --verify-dir=../kept -- ./leak "$1"
+}
+
+leak nothing
+expect 0 "a difference that nothing depends on"
+ok "nothing is kept of equal runs" [ ! -e ../kept ]
+for kind in byte:content extra:count order:order clocks:time mode:content name:content error:content; do
+	what=${kind%:*}
+	leak "$what"
+	expect 123 "$what: different"
+	expect_err_has '^NOT equal: run [0-9]+ differs from run 1$' "$what: is said"
+	expect_err_has "^first difference \\(${kind#*:}\\): " "$what: kind"
+	ok "$what: verdict" [ "$(verdict '.verdict, .verified, .difference.log.kind')" = "different false ${kind#*:}" ]
+	ok "$what: nothing is passed on" [ ! -s ../out ]
+	run "$hermit" log-diff ../kept/run1.log.jsonl.zst "../kept/run$(verdict .difference.run).log.jsonl.zst"
+	expect 123 "$what: the kept logs have the difference"
+done
+leak byte
+ok "byte: first different byte" [ "$(verdict .difference.stdout | cut -c 1-24)" = "first at byte 11, line 1" ]
+ok "byte: at the write" [ "$(verdict .difference.log.a.record.call)" = write ]
+ok "byte: the outputs are kept" [ "$(cat ../kept/run1.stdout ../kept/run*.stdout | sort -u | wc -l)" = 2 ]
+leak extra
+ok "extra: the call is named" [ "$(verdict '.difference.log.sentence' | grep -c 'access$')" = 1 ]
+leak error
+ok "error: standard error differs, standard output does not" [ "$(verdict '.difference.stderr != null, .difference.stdout == null')" = "true true" ]
+leak file
+expect 123 "file: different"
+ok "file: contents" [ "$(verdict .difference.files | grep -c "$work/cwd/leaked: contents differ, first at byte 101, line 1")" = 1 ]
+ok "file: the logs are equal" [ "$(verdict .difference.log)" = null ]
+leak mode
+ok "mode: named" [ "$(verdict .difference.files | grep -cE "/leaked: mode 06[04]0 and 06[04]0$")" = 1 ]
+leak name
+ok "name: named" [ "$(verdict .difference.files | grep -cE "/leaked-[01]: file, only in the (first|other) run$")" = 1 ]
+leak status
+ok "status: named" [ "$(verdict .difference.end | grep -cE '^exited with status [01], and exited with status [01]$')" = 1 ]
+leak end
+ok "end: named" [ "$(verdict .difference.end | grep -cE 'status (0|143), and exited with status (0|143)$')" = 1 ]
+
+# The kept directory may be below the working directory: what is written there is compared all the same.
+rm -rf "$TMPDIR"/*
+run "$hermit" run -q --verify=30 --verify-json=verdict.json --verify-dir=below -- ./leak file
+expect 123 "verify-dir below the working directory"
+rm -rf below "$TMPDIR"/*
+
+# No verdict without evidence.
+run "$hermit" run -q --verify --timeout=0.5 --verify-json=verdict.json -- sh -c 'while :; do :; done'
+expect 125 "timeout: no result"
+ok "timeout: JSON" [ "$(verdict '.verdict, .verified, .reason')" = "no_result false the time limit was over" ]
+run "$hermit" run -q --verify --verify-json=verdict.json -- /no/such/program
+expect 127 "no such program"
+ok "no such program: JSON" [ "$(verdict .verdict)" = no_result ]
+echo '{"verdict": "equal"}' >verdict.json
+run "$hermit" run -q --verify --verify-json=verdict.json --verify-dir=missing/dir -- true
+expect 125 "a failure before the first run"
+ok "an old verdict does not survive" [ "$(verdict .verdict)" = no_result ]
+run "$hermit" run -q --verify --verify-json=missing/verdict.json -- true
+expect 125 "a verdict that cannot be written"
+run "$hermit" run --verify=1 -- true
+expect 125 "one run is no verification"
+run "$hermit" run --verify --log-events=log -- true
+expect 125 "--verify and --log-events"
+run "$hermit" run -q --verify --verify-json=verdict.json -- sleep 1000000
+ok "a long sleep is short" [ "$(verdict .verdict)" = equal ]
+"$hermit" run -q --verify --verify-json=verdict.json -- sh -c 'echo started; while :; do :; done' >../out 2>../err &
+pid=$!
+while ! grep -qs started "$TMPDIR"/hermit-verify-*/stdout; do :; done
+kill -TERM $pid
+wait $pid
+status=$?
+expect 125 "interrupted"
+ok "interrupted: no result" [ "$(verdict '.verdict, .reason')" = "no_result interrupted from outside" ]
+ok "nothing is left over at the end" [ -z "$(ls -A "$TMPDIR")" ]
+finish
