@@ -62,6 +62,7 @@ struct engine *engine_free(struct engine *e)
 	if (!e)
 		return NULL;
 	task_free_all(e);
+	timerfds_deinit(e);
 	futex_deinit(e);
 	inodes_deinit(&e->inodes);
 	sched_deinit(&e->sched);

@@ -11,6 +11,7 @@
 #include "engine/sched.h"
 #include "engine/sockets.h"
 #include "engine/task.h"
+#include "engine/timerfd.h"
 #include "engine/timers.h"
 
 #define OBSERVERS_MAX 4
@@ -22,6 +23,7 @@ struct engine {
 	struct clock clock;
 	struct sched sched;
 	struct timers timers;
+	struct timerfds timerfds;
 	struct futexes futexes;
 	struct inodes inodes;
 	struct port_allocator ports;

@@ -183,3 +183,18 @@ int fdtable_set_text(struct fdtable *table, int fd, char *text, size_t size)
 	(*at)->text_size = size;
 	return 0;
 }
+
+int fdtable_mark_asks_caller(struct engine *e, struct task *t, int fd)
+{
+	const struct fd_info *info;
+	struct slot **at;
+	int r;
+
+	r = fdtable_info(e, t, fd, &info);
+	if (r < 0)
+		return r;
+	at = place(t->fds, fd);
+	if (at && *at)
+		(*at)->info.asks_caller = true;
+	return 0;
+}

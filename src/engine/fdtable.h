@@ -24,6 +24,9 @@ void fdtable_unref(struct engine *e, struct fdtable *table);
  */
 int fdtable_info(struct engine *e, struct task *t, int fd, const struct fd_info **ret_info);
 
+/* Sets asks_caller of the descriptor's facts. */
+int fdtable_mark_asks_caller(struct engine *e, struct task *t, int fd);
+
 /* A directory's listing that readers of this descriptor go through; owned by the table, freed when the number is forgotten. */
 struct dir_listing;
 struct dir_listing *fdtable_listing(struct fdtable *table, int fd);

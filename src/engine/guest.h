@@ -97,6 +97,9 @@ struct fd_info {
 	uint64_t size;
 	int sock_type;   /* SOCK_STREAM ... for sockets */
 	int sock_protocol;
+	int beacon;      /* FD_TIMERFD: number of the beacon, 0 when it is none */
+	bool asks_caller; /* set by the engine: its readiness depends on who asks (an epoll set that holds a signalfd) */
+	uint64_t sigmask; /* FD_SIGNALFD: the signals it shows */
 };
 
 /* What stat and statx say, in one form. dev, ino, rdev are host numbers: keys only, never shown to the guest. */
@@ -144,6 +147,9 @@ struct guest_ops {
 	/* Memory: all len bytes or -EFAULT. */
 	int (*read)(struct guest *g, int task, uint64_t addr, void *buf, size_t len);
 	int (*write)(struct guest *g, int task, uint64_t addr, const void *buf, size_t len);
+	/* Is an event waiting that no task made (a host signal)? 1, 0, or -errno. */
+	int (*outside_pending)(struct guest *g);
+
 	/* A string of at most size - 1 bytes: its length, -EFAULT, or -ENAMETOOLONG when there is no NUL within size bytes. */
 	ssize_t (*read_string)(struct guest *g, int task, uint64_t addr, char *buf, size_t size);
 
@@ -172,6 +178,12 @@ struct guest_ops {
 	/* Sets a limit (RLIMIT_*) of the task's process in the kernel, as far as the host lets it; that it lets less is no error. May be NULL. */
 	int (*set_limit)(struct guest *g, int task, int resource, const struct rlimit *limit);
 
+	/*
+	 * A beacon: an object that is a timerfd for the guest, readable when it is set to be. `id` (from 1) names it in fd_info.beacon. The handle stays
+	 * the engine's; VERDICT_INSTALL gives the guest a descriptor of it. open_flags: O_NONBLOCK or 0.
+	 */
+	int (*beacon_new)(struct guest *g, int id, int open_flags);
+	int (*beacon_set)(struct guest *g, int handle, int id, bool readable);
 	/* flock(2) on the guest's open file, LOCK_NB included by the caller. */
 	int (*handle_flock)(struct guest *g, int handle, int operation);
 	/*

@@ -34,3 +34,10 @@ int handle_fs_dup3(struct engine *e, struct task *t, struct verdict *v)
 {
 	return handle_fs_dup2(e, t, v);
 }
+
+/* With a descriptor it changes which signals that one shows. */
+int handle_fs_signalfd(struct engine *e, struct task *t, struct verdict *v)
+{
+	fdtable_forget(t->fds, (int)t->call.args[0]);
+	return verdict_continue(v);
+}

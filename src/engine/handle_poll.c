@@ -7,12 +7,15 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/time.h>
 
 #include "base/cleanup.h"
 #include "engine/clock.h"
+#include "engine/attempt.h"
 #include "engine/engine_internal.h"
+#include "engine/fdtable.h"
 #include "engine/handlers.h"
 #include "engine/wait.h"
 
@@ -249,12 +252,30 @@ int handle_poll_pselect6(struct engine *e, struct task *t, struct verdict *v)
 	return r < 0 ? r : write_zero_time(e, t, a[4], v);
 }
 
+/* A set that holds a signalfd, or such a set, can only be asked by the guest itself. */
+int handle_poll_epoll_ctl(struct engine *e, struct task *t, struct verdict *v)
+{
+	const struct fd_info *member;
+	int r;
+
+	if (t->call.args[1] != EPOLL_CTL_ADD)
+		return verdict_continue(v);
+	r = fdtable_info(e, t, (int)t->call.args[2], &member);
+	if (r == 0 && (member->kind == FD_SIGNALFD || member->asks_caller))
+		r = fdtable_mark_asks_caller(e, t, (int)t->call.args[0]);
+	return r < 0 && r != -EBADF ? r : verdict_continue(v);
+}
+
 static int epoll_common(struct engine *e, struct task *t, const struct patience *p, struct verdict *v)
 {
+	const struct fd_info *info;
 	int r;
 
 	if (!p->forever && !p->ns)
 		return yield_and_continue(e, t, v);
+	r = fdtable_info(e, t, (int)t->call.args[0], &info);
+	if (r == 0 && info->asks_caller)
+		return attempt_call(e, t, p->forever ? TIME_NEVER : time_add(t->call.start_ns, p->ns), 0, v);
 	r = wait_fd(e, t, (int)t->call.args[0], POLLIN);
 	if (r == -EBADF || r > 0)
 		return verdict_continue(v);

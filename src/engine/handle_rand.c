@@ -2,9 +2,11 @@
 /* Randomness: each task draws from its own stream, so that who asks first never matters to the others. */
 #include <errno.h>
 #include <sys/random.h>
+#include <sys/sysmacros.h>
 
 #include "engine/engine_internal.h"
 #include "engine/handlers.h"
+#include "engine/readers.h"
 
 #ifndef GRND_INSECURE
 #define GRND_INSECURE 4
@@ -41,4 +43,27 @@ int handle_rand_getrandom(struct engine *e, struct task *t, struct verdict *v)
 	if (r < 0 && r != -EFAULT)
 		return r;
 	return r == -EFAULT && !done ? verdict_errno(v, EFAULT) : verdict_return(v, (int64_t)done);
+}
+
+/* /dev/random, /dev/urandom, /dev/hwrng: the bytes come from the reader's own stream. */
+static bool is_random_device(const struct fd_info *info)
+{
+	return info->rdev == makedev(1, 8) || info->rdev == makedev(1, 9) || info->rdev == makedev(10, 183);
+}
+
+int read_random_device(struct engine *e, struct task *t, const struct read_request *request, struct verdict *v)
+{
+	const struct span *span = request->span;
+	uint64_t total = 0, done;
+	int r = 0;
+
+	if (!is_random_device(request->info))
+		return READER_DECLINES;
+	for (size_t i = 0; i < span->n && r == 0; i++) {
+		r = random_to_guest(e, t, (uint64_t)(uintptr_t)span->iov[i].iov_base, span->iov[i].iov_len, &done);
+		total += done;
+	}
+	if (r < 0 && r != -EFAULT)
+		return r;
+	return r == -EFAULT && !total ? verdict_errno(v, EFAULT) : verdict_return(v, (int64_t)total);
 }

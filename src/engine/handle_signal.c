@@ -147,6 +147,23 @@ int handle_sig_suspend(struct engine *e, struct task *t, struct verdict *v)
 	return verdict_block(v);
 }
 
+/* A signal was taken: what it says of a timer is ours. */
+static int timedwait_done(struct engine *e, struct task *t, struct verdict *v)
+{
+	siginfo_t info;
+	int r;
+
+	v->kind = VERDICT_GO;
+	if (t->call.result <= 0)
+		return 0;
+	r = guest_read(e, t, t->call.args[1], &info, sizeof(info));
+	if (r == 0 && info.si_code == SI_TIMER) {
+		itimers_delivered(t->process, &info);
+		r = guest_write(e, t, t->call.args[1], &info, sizeof(info));
+	}
+	return r == -EFAULT ? 0 : r;
+}
+
 int handle_sig_timedwait(struct engine *e, struct task *t, struct verdict *v)
 {
 	const uint64_t *a = t->call.args;
@@ -155,6 +172,8 @@ int handle_sig_timedwait(struct engine *e, struct task *t, struct verdict *v)
 	uint64_t set, ns;
 	int r;
 
+	if (t->call.done)
+		return timedwait_done(e, t, v);
 	if (a[3] != 8)
 		return verdict_errno(v, EINVAL);
 	r = guest_read(e, t, a[0], &set, sizeof(set));
@@ -169,7 +188,7 @@ int handle_sig_timedwait(struct engine *e, struct task *t, struct verdict *v)
 		return r;
 	set &= ~(BIT(SIGKILL) | BIT(SIGSTOP));
 	if ((s.thread_pending | s.process_pending) & set)
-		return verdict_continue(v);
+		return a[1] ? verdict_hook(v) : verdict_continue(v);
 	if (wait_timed_out(t) || (a[2] && !ns))
 		return verdict_errno(v, EAGAIN);
 	if (wait_interrupted(t))

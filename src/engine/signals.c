@@ -74,6 +74,12 @@ static int wake_process(struct engine *e, struct process *p)
 			s.blocked = t->wait.sigmask;
 		mine = effective(&s, s.thread_pending, s.blocked) | (s.thread_pending & t->wait.sigwanted);
 		shared = (effective(&s, s.process_pending, s.blocked) | (s.process_pending & t->wait.sigwanted)) & ~taken;
+		if ((s.thread_pending | s.process_pending) & t->wait.signalfds) {
+			r = task_wake(e, t, WAKE_READY);
+			if (r < 0)
+				return r;
+			continue;
+		}
 		if (!mine && !shared)
 			continue;
 		taken |= shared;

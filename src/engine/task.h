@@ -54,6 +54,7 @@ struct wait {
 	unsigned wake;       /* WAKE_ bits, why it is being considered again */
 	bool has_sigmask;    /* deliverability of signals is judged by sigmask instead of the thread's mask */
 	uint64_t sigmask;
+	uint64_t signalfds;  /* signals that signalfds among the descriptors show: pending ones make it ready */
 	uint64_t sigwanted;  /* signals that end the wait although they are blocked or ignored (sigtimedwait) */
 	struct futex_waiter *futex; /* owned by futex.c */
 };

@@ -152,6 +152,7 @@ static int outside_allowance_ms(struct engine *e, uint64_t deadline_ns)
 static int idle(struct engine *e, struct step *step, bool *ret_decided)
 {
 	uint64_t deadline = waits_next_deadline(e);
+	bool outside;
 	int r;
 
 	*ret_decided = false;
@@ -166,11 +167,18 @@ static int idle(struct engine *e, struct step *step, bool *ret_decided)
 		return 0;
 	if (r < 0 && r != -ENOENT)
 		return r;
+	outside = r != -ENOENT;
+	r = r == -ENOENT ? e->g->ops->outside_pending(e->g) : r;
+	if (r) {
+		step->kind = STEP_WAIT;
+		*ret_decided = true;
+		return r < 0 ? r : 0;
+	}
 	if (deadline != TIME_NEVER) {
 		clock_jump(&e->clock, deadline);
 		return 0;
 	}
-	if (r == -ENOENT) {
+	if (!outside) {
 		step->kind = STEP_DEADLOCK;
 		*ret_decided = true;
 	}

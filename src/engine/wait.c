@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "engine/engine_internal.h"
+#include "engine/fdtable.h"
 
 void wait_clear(struct engine *e, struct task *t)
 {
@@ -51,11 +52,19 @@ bool wait_give_way(struct engine *e, struct task *t)
 int wait_fds_add(struct engine *e, struct task *t, int fd, short events)
 {
 	struct handle_poll *grown;
-	int handle;
+	const struct fd_info *info;
+	int handle, r;
 
+	r = fdtable_info(e, t, fd, &info);
+	if (r < 0)
+		return r;
 	handle = e->g->ops->fd_borrow(e->g, t->id, fd);
 	if (handle < 0)
 		return handle;
+	if (info->kind == FD_SIGNALFD) { /* would be asked about the signals of whoever asks */
+		t->wait.signalfds |= events & POLLIN ? info->sigmask : 0;
+		events = 0;
+	}
 	grown = realloc(t->wait.polls, (t->wait.n_polls + 1) * sizeof(*grown));
 	if (!grown) {
 		e->g->ops->handle_release(e->g, handle);
@@ -67,12 +76,27 @@ int wait_fds_add(struct engine *e, struct task *t, int fd, short events)
 	return 0;
 }
 
+/* Does a signalfd that the task waits for have something to show? */
+static int signalfds_ready(struct engine *e, struct task *t)
+{
+	struct signal_state s;
+	int r;
+
+	if (!t->wait.signalfds)
+		return 0;
+	r = e->g->ops->signal_state(e->g, t->id, &s);
+	return r < 0 ? r : ((s.thread_pending | s.process_pending) & t->wait.signalfds) != 0;
+}
+
 int wait_fds_ready(struct engine *e, struct task *t)
 {
 	int r;
 
 	if (!t->wait.n_polls)
 		return 0;
+	r = signalfds_ready(e, t);
+	if (r)
+		return r;
 	r = e->g->ops->handles_poll(e->g, t->wait.polls, t->wait.n_polls, 0);
 	if (r != 0 || !e->network_dirty)
 		return r < 0 ? r : r > 0;

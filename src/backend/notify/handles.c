@@ -296,3 +296,15 @@ int notify_handle_address(struct guest *g, int handle, struct sockaddr_storage *
 	*ret_len = sizeof(*ret_address);
 	return getsockname(handle, (struct sockaddr *)ret_address, ret_len) < 0 ? -errno : 0;
 }
+
+int notify_outside_pending(struct guest *g)
+{
+	struct notify *n = notify_of(g);
+	struct pollfd p = { .fd = n->signal_fd, .events = POLLIN };
+	int r;
+
+	r = poll(&p, 1, 0);
+	if (r > 0)
+		r = notify_take_signals(n);
+	return r < 0 ? r : n->queue.n > 0;
+}

@@ -158,6 +158,8 @@ int info_of_object(const struct notify *n, int fd, struct fd_info *ret_info)
 	info.external = is_external(n, &st);
 	info.mode = st.st_mode;
 	info.nlink = (uint32_t)st.st_nlink;
+	if (info.kind == FD_TIMERFD || info.kind == FD_SIGNALFD)
+		beacon_info(n, fd, &info);
 	info.dev = st.st_dev;
 	info.ino = st.st_ino;
 	info.rdev = st.st_rdev;

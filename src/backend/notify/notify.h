@@ -161,6 +161,7 @@ int notify_handles_poll(struct guest *g, struct handle_poll *polls, size_t n_pol
 ssize_t notify_handle_read(struct guest *g, int handle, void *buf, size_t len);
 ssize_t notify_handle_write(struct guest *g, int handle, const void *buf, size_t len);
 int notify_pidfd_target(struct guest *g, int task, int fd);
+int notify_outside_pending(struct guest *g);
 void handles_init(struct notify *n);
 void handles_deinit(struct notify *n);
 /* Forgets what is cached for a task that is gone. */
@@ -193,6 +194,10 @@ int notify_path_info(struct guest *g, int task, int dirfd, const char *path, int
 int notify_path_stat(struct guest *g, int task, int dirfd, const char *path, int flags, struct file_stat *ret);
 int notify_handle_stat(struct guest *g, int handle, struct file_stat *ret);
 int notify_handle_list(struct guest *g, int handle, struct dir_entry **ret_entries, size_t *ret_n);
+int notify_beacon_new(struct guest *g, int id, int open_flags);
+int notify_beacon_set(struct guest *g, int handle, int id, bool readable);
+/* What the fdinfo of a timerfd or signalfd of ours says of beacon and sigmask. */
+void beacon_info(const struct notify *n, int fd, struct fd_info *info);
 int notify_handle_flock(struct guest *g, int handle, int operation);
 int notify_fifo_has_partner(struct guest *g, int task, int dirfd, const char *path, int flags);
 int notify_fifo_hold(struct guest *g, int task, int dirfd, const char *path);

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reading and receiving. The kernel does it; what is decided here is when: a call that would block stays parked until its descriptor is
+ * ready. What the kernel is not to show is read by readers of our own (readers.h).
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+#include "engine/engine_internal.h"
+#include "engine/handlers.h"
+#include "engine/procfs.h"
+#include "engine/readers.h"
+#include "engine/wait.h"
+
+bool fd_may_block(enum fd_kind kind)
+{
+	switch (kind) {
+	case FD_FILE:
+	case FD_DIR:
+	case FD_BLOCK:
+	case FD_PROC:
+	case FD_SYS:
+	case FD_PATH:
+	case FD_NONE:
+		return false;
+	case FD_PIPE:
+	case FD_UNIX:
+	case FD_INET:
+	case FD_NETLINK:
+	case FD_SOCKET:
+	case FD_TTY:
+	case FD_CHAR:
+	case FD_EVENTFD:
+	case FD_TIMERFD:
+	case FD_SIGNALFD:
+	case FD_EPOLL:
+	case FD_INOTIFY:
+	case FD_PIDFD:
+	case FD_OTHER:
+		return true;
+	}
+	return true;
+}
+
+int call_when_ready(struct engine *e, struct task *t, int fd, short events, struct verdict *v)
+{
+	const struct fd_info *info;
+	int r;
+
+	r = fdtable_info(e, t, fd, &info);
+	if (r == -EBADF)
+		return verdict_continue(v);
+	if (r < 0)
+		return r;
+	if (!fd_may_block(info->kind))
+		return verdict_continue(v);
+	e->network_dirty |= info->kind == FD_INET;
+	r = wait_fd(e, t, fd, events);
+	if (r == -EBADF || r > 0)
+		return verdict_continue(v);
+	if (r == 0)
+		r = wait_is_nonblocking(e, t);
+	if (r < 0)
+		return r;
+	return r ? verdict_continue(v) : verdict_block(v);
+}
+
+int read_procfs(struct engine *e, struct task *t, const struct read_request *request, struct verdict *v)
+{
+	int64_t offset = request->positional ? (int64_t)request->position : PROCFS_AT_CURSOR;
+
+	if (!procfs_serves(request->info) || (request->positional && offset < 0))
+		return READER_DECLINES; /* negative positions are for the kernel to refuse */
+	return procfs_read_file(e, t, request->fd, request->span->iov, request->span->n, offset, v);
+}
+
+static reader_fn *const readers[] = {
+	[FD_CHAR] = read_random_device,
+	[FD_TIMERFD] = read_timerfd,
+	[FD_PROC] = read_procfs,
+	[FD_SYS] = read_procfs,
+};
+
+int reader_answer(struct engine *e, struct task *t, const struct read_request *request, const void *data, size_t size,
+		  struct verdict *v)
+{
+	size_t done;
+	int r;
+
+	r = span_store(e, t, request->span, data, size, &done);
+	if (r < 0 && r != -EFAULT)
+		return r;
+	return r == -EFAULT && !done ? verdict_errno(v, EFAULT) : verdict_return(v, (int64_t)done);
+}
+
+/* Reading by any call: descriptors of ours are answered, the rest waits until there is something. */
+static int read_common(struct engine *e, struct task *t, bool vector, bool positional, struct verdict *v)
+{
+	const uint64_t *a = t->call.args;
+	struct read_request request = { .fd = (int)a[0], .positional = positional, .position = a[3] };
+	struct span span;
+	int r;
+
+	r = fdtable_info(e, t, request.fd, &request.info);
+	if (r < 0)
+		return r == -EBADF ? verdict_continue(v) : r;
+	if ((size_t)request.info->kind >= ARRAY_SIZE(readers) || !readers[request.info->kind])
+		return call_when_ready(e, t, request.fd, POLLIN, v);
+	if (vector) {
+		r = span_vector(e, t, a[1], a[2], &span);
+		if (r < 0)
+			return r == -EFAULT || r == -EINVAL ? verdict_continue(v) : r; /* the kernel says what is wrong */
+	} else {
+		span_buffer(&span, a[1], a[2]);
+	}
+	request.span = &span;
+	r = readers[request.info->kind](e, t, &request, v);
+	return r == READER_DECLINES ? call_when_ready(e, t, request.fd, POLLIN, v) : r;
+}
+
+int handle_io_read(struct engine *e, struct task *t, struct verdict *v)
+{
+	return read_common(e, t, false, false, v);
+}
+
+int handle_io_readv(struct engine *e, struct task *t, struct verdict *v)
+{
+	return read_common(e, t, true, false, v);
+}
+
+int handle_io_pread(struct engine *e, struct task *t, struct verdict *v)
+{
+	return read_common(e, t, false, true, v);
+}
+
+int handle_io_preadv(struct engine *e, struct task *t, struct verdict *v)
+{
+	return read_common(e, t, true, true, v);
+}
+
+/* Position -1 means the file's own (preadv2(2)). */
+int handle_io_preadv2(struct engine *e, struct task *t, struct verdict *v)
+{
+	return read_common(e, t, true, t->call.args[3] != UINT64_MAX, v);
+}
+
+int handle_io_accept(struct engine *e, struct task *t, struct verdict *v)
+{
+	return call_when_ready(e, t, (int)t->call.args[0], POLLIN, v);
+}
+
+int handle_io_accept4(struct engine *e, struct task *t, struct verdict *v)
+{
+	return call_when_ready(e, t, (int)t->call.args[0], POLLIN, v);
+}
+
+static int receive(struct engine *e, struct task *t, int flags, struct verdict *v)
+{
+	if (flags & MSG_DONTWAIT)
+		return verdict_continue(v);
+	return call_when_ready(e, t, (int)t->call.args[0], flags & MSG_ERRQUEUE ? POLLERR : POLLIN, v);
+}
+
+int handle_io_recvfrom(struct engine *e, struct task *t, struct verdict *v)
+{
+	return receive(e, t, (int)t->call.args[3], v);
+}
+
+int handle_io_recvmsg(struct engine *e, struct task *t, struct verdict *v)
+{
+	return receive(e, t, (int)t->call.args[2], v);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * timerfd(2) in virtual time. The guest holds a real timerfd that never runs by itself: it is made readable when it expires here (a "beacon" of
+ * guest.h), so that poll, select and epoll see it as they would; reading and setting it are answered here.
+ */
+#ifndef HS_ENGINE_TIMERFD_H
+#define HS_ENGINE_TIMERFD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/timers.h"
+
+struct engine;
+
+struct timerfd {
+	struct timerfd *next;
+	struct timer timer;
+	int id;     /* of its beacon, from 1 */
+	int handle; /* ours, as long as the run lasts */
+	int clock_id;
+	bool armed;
+	uint64_t interval_ns, deadline_ns;
+	uint64_t ticks; /* expiries that were not read */
+};
+
+struct timerfds {
+	struct timerfd *list;
+	int next_id;
+};
+
+void timerfds_deinit(struct engine *e);
+
+#endif
