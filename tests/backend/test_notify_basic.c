@@ -560,7 +560,19 @@ static int guest_gets_signals(void)
 	sigaddset(&set, SIGUSR2);
 	check_int(sigprocmask(SIG_BLOCK, &set, NULL), 0);
 	check_int(mark(3, 0, 0, 0), 0);
+	check_int(sigwaitinfo(&set, NULL), SIGUSR2);
+	install_handler(SIGUSR2, 0);
+	check_int(mark(4, 0, 0, 0), 0);
+	check_int(sigprocmask(SIG_UNBLOCK, &set, NULL), 0);
+	check_int(got_info.si_uid, 22);
 	return 0;
+}
+
+static int send_usr2(struct drive *d, uid_t uid)
+{
+	siginfo_t info = { .si_signo = SIGUSR2, .si_code = SI_USER, .si_pid = 7, .si_uid = uid };
+
+	return d->g->ops->signal_send(d->g, 0, false, &info);
 }
 
 static void test_signals(struct drive *d)
@@ -601,6 +613,12 @@ static void test_signals(struct drive *d)
 	(void)drive_until(d, 3);
 	check_int(ops->signal_state(d->g, 0, &state), 0);
 	check(state.blocked & 1u << (SIGUSR2 - 1));
+	/* the first is taken without delivery; of the others the first one counts */
+	check_int(send_usr2(d, 11), 0);
+	drive_answer(d, 0, 0);
+	(void)drive_until(d, 4);
+	check_int(send_usr2(d, 22), 0);
+	check_int(send_usr2(d, 33), 0);
 	drive_answer(d, 0, 0);
 	drive_to_end(d);
 }

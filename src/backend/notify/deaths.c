@@ -34,12 +34,24 @@ static int compare(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
+static bool any_ready(const struct deaths *deaths)
+{
+	size_t i;
+
+	for (i = deaths->n; i > 0; i--)
+		if (!deaths->list[i - 1].held)
+			return true;
+	return false;
+}
+
 int deaths_report(struct deaths *deaths, struct event_queue *queue)
 {
 	struct event event = { .kind = EVENT_EXIT };
 	size_t i, kept = 0;
 	int r;
 
+	if (!any_ready(deaths))
+		return 0; /* thousands may be held */
 	if (deaths->n > 1)
 		qsort(deaths->list, deaths->n, sizeof(*deaths->list), compare);
 	for (i = 0; i < deaths->n; i++) {

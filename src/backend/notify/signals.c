@@ -45,36 +45,80 @@ int notify_signal_state(struct guest *g, int task, struct signal_state *ret_stat
 	return 0;
 }
 
-/* The kernel lets nobody queue these contents for others: they are kept here and put in place at delivery. */
-static int remember(struct notify_process *p, pid_t tid, const siginfo_t *info)
+static bool is_entry(const struct sent_signal *sent, pid_t tid, int signo)
+{
+	return sent->tid == tid && sent->info.si_signo == signo;
+}
+
+/* Drops entries of signals that were taken another way than by delivery (sigtimedwait, signalfd, SIG_IGN). */
+static void forget_taken(struct notify_process *p, pid_t tid, int signo)
+{
+	struct sent_signal **link = &p->sent, *sent;
+
+	while ((sent = *link)) {
+		if (is_entry(sent, tid, signo)) {
+			*link = sent->next;
+			free(sent);
+		} else {
+			link = &sent->next;
+		}
+	}
+}
+
+static int is_pending(struct guest *g, int task, bool to_thread, int signo)
+{
+	struct signal_state state;
+	int r;
+
+	r = notify_signal_state(g, task, &state);
+	if (r < 0)
+		return r;
+	return ((to_thread ? state.thread_pending : state.process_pending) >> (signo - 1)) & 1;
+}
+
+static int append(struct notify_process *p, pid_t tid, const siginfo_t *info)
 {
 	struct sent_signal *sent, **link;
 
-	for (link = &p->sent; (sent = *link); link = &sent->next) {
-		if (sent->tid != tid || sent->info.si_signo != info->si_signo)
-			continue;
-		if (info->si_signo < SIGRTMIN)
-			return 0; /* pending already: the kernel drops the newer one too */
-	}
 	sent = calloc(1, sizeof(*sent));
 	if (!sent)
 		return -ENOMEM;
 	sent->tid = tid;
 	sent->info = *info;
+	for (link = &p->sent; *link; link = &(*link)->next)
+		;
 	*link = sent;
 	return 0;
 }
 
-static int send_plain(struct notify_process *p, pid_t tid, const siginfo_t *info)
+/* The kernel lets nobody queue these contents for others: they are kept here and put in place at delivery. */
+static int remember(struct guest *g, const struct notify_task *t, bool to_thread, const siginfo_t *info)
+{
+	pid_t tid = to_thread ? t->tid : 0;
+	int pending;
+
+	if (info->si_signo < 1 || info->si_signo > SIGRTMAX)
+		return -EINVAL;
+	pending = is_pending(g, t->number, to_thread, info->si_signo);
+	if (pending < 0)
+		return pending;
+	if (!pending)
+		forget_taken(t->process, tid, info->si_signo);
+	else if (info->si_signo < SIGRTMIN)
+		return 0; /* the kernel drops the newer one */
+	return append(t->process, tid, info);
+}
+
+static int send_plain(struct guest *g, const struct notify_task *t, bool to_thread, const siginfo_t *info)
 {
 	int r;
 
-	r = remember(p, tid, info);
+	r = remember(g, t, to_thread, info);
 	if (r < 0)
 		return r;
-	if (tid)
-		return syscall(SYS_tgkill, p->tgid, tid, info->si_signo) < 0 ? -errno : 0;
-	return kill(p->tgid, info->si_signo) < 0 ? -errno : 0;
+	if (to_thread)
+		return syscall(SYS_tgkill, t->process->tgid, t->tid, info->si_signo) < 0 ? -errno : 0;
+	return kill(t->process->tgid, info->si_signo) < 0 ? -errno : 0;
 }
 
 int notify_signal_send(struct guest *g, int task, bool to_thread, const siginfo_t *info)
@@ -86,7 +130,7 @@ int notify_signal_send(struct guest *g, int task, bool to_thread, const siginfo_
 	if (!t)
 		return -ESRCH;
 	if (info->si_code >= 0 || info->si_code == SI_TKILL)
-		return send_plain(t->process, to_thread ? t->tid : 0, info);
+		return send_plain(g, t, to_thread, info);
 	if (to_thread)
 		r = syscall(SYS_rt_tgsigqueueinfo, t->process->tgid, t->tid, info->si_signo, &copy);
 	else
