@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -641,15 +642,27 @@ static int guest_talks_to_itself(void)
 	return 0;
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
 static void test_network(struct drive *d)
 {
+	uint64_t spent = 0, rounds = 0, t;
 	struct handle_poll poll_one;
 	struct event event;
 
 	while (d->living > 0) {
 		event = drive_next(d);
 		if (event.kind == EVENT_CALL && event.call.nr == MARK_NR) {
+			t = now_ns();
 			check_int(d->g->ops->settle_network(d->g), 0);
+			spent += now_ns() - t;
+			rounds++;
 			poll_one.handle = d->g->ops->fd_borrow(d->g, 0, (int)event.call.args[1]);
 			poll_one.events = (short)event.call.args[2];
 			check_int(d->g->ops->handles_poll(d->g, &poll_one, 1, 0), 1);
@@ -657,6 +670,7 @@ static void test_network(struct drive *d)
 		}
 		drive_pass(d, &event);
 	}
+	printf("# %llu ns to settle the network\n", (unsigned long long)(spent / rounds));
 }
 
 #define EXITED(status) ((status) << 8)
