@@ -230,13 +230,27 @@ static int on_exit_record(struct walk *w, struct thread *t)
 	return r;
 }
 
+/* A call that was made or has ended: a thread that is blocked in it has not got the processor any more. */
+static int follow_call(struct walk *w, struct thread *t, const struct log_record *rec)
+{
+	const char *outcome = log_record_text(rec, "outcome");
+	int r;
+
+	set_text(t->blocked, sizeof(t->blocked), outcome && !strcmp(outcome, "blocked") ? rec->call : "");
+	if (!t->blocked[0])
+		return 0;
+	r = end_event(w, t);
+	set_state(w, t, LOG_STATE_BLOCKED, t->blocked);
+	if (w->any_running && w->running == t->track.thread)
+		w->any_running = false;
+	return r;
+}
+
 /* What the kind of a record says about states. */
 static int follow_states(struct walk *w, struct thread *t, const struct log_record *rec)
 {
-	const char *outcome = log_record_text(rec, "outcome");
-
 	if (rec->kind == LOG_CALL || rec->kind == LOG_RETURN)
-		set_text(t->blocked, sizeof(t->blocked), outcome && !strcmp(outcome, "blocked") ? rec->call : "");
+		return follow_call(w, t, rec);
 	if (rec->kind == LOG_BIRTH)
 		return on_birth(w, t, rec);
 	if (rec->kind == LOG_STOP)
@@ -246,10 +260,12 @@ static int follow_states(struct walk *w, struct thread *t, const struct log_reco
 	return rec->kind == LOG_EXIT ? on_exit_record(w, t) : 0;
 }
 
-/* Kinds that the running thread makes by itself. */
-static bool is_own_doing(enum log_kind kind)
+/* What only a running thread does. That a call of before is blocked now is found while another one runs. */
+static bool is_own_doing(const struct log_record *rec)
 {
-	return kind == LOG_CALL || kind == LOG_RETURN || kind == LOG_CHOICE || kind == LOG_TRAP || kind == LOG_EXEC;
+	if (rec->kind == LOG_RETURN)
+		return !log_record_text(rec, "outcome");
+	return rec->kind == LOG_CALL || rec->kind == LOG_CHOICE || rec->kind == LOG_TRAP || rec->kind == LOG_EXEC;
 }
 
 /* The end of the run, of the host's doing: belongs to no thread. */
@@ -273,7 +289,7 @@ static int on_record(struct walk *w, const struct log_line *line, struct log_rec
 		if (r < 0)
 			return r;
 	}
-	if (is_own_doing(rec->kind)) {
+	if (is_own_doing(rec)) {
 		r = switch_to(w, t, rec);
 		if (r < 0)
 			return r;

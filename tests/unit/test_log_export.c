@@ -193,9 +193,9 @@ Test(log_export, perfetto_states)
 	json_t *root = export_perfetto(), *e = NULL;
 
 	cr_assert_eq(find(root, "X", "running", &e), 3);
-	assert_span(e, 1, 1, 3);
+	assert_span(e, 1, 1, 2);
 	cr_assert_eq(find(root, "X", "blocked in futex", &e), 1);
-	assert_span(e, 1, 4, 2);
+	assert_span(e, 1, 3, 3);
 	cr_assert_eq(find(root, "X", "ready", &e), 2);
 	assert_span(e, 2, 2, 2);
 	cr_assert_eq(find(root, "X", "write</script>", &e), 1);
@@ -242,7 +242,7 @@ Test(log_export, html_is_one_page_and_escapes_its_data)
 	cr_assert_not(cut);
 	cr_assert(strstr(text, "<title>a &#60;b&#62; &#38; &#39;c&#39; - timeline</title>"), "%.300s", text);
 	cr_assert_not(strstr(text, "@TITLE@") || strstr(text, "@DATA@"));
-	cr_assert(strstr(text, "[\"S\",1,2,4000,6000,\"futex\"]"), "blocked slice");
+	cr_assert(strstr(text, "[\"S\",1,2,3000,6000,\"futex\"]"), "blocked slice");
 	cr_assert(strstr(text, "[\"A\",2,6000,1,8000,\"futex\"]"), "arrow");
 	cr_assert(strstr(text, "write\\u003c/script\\u003e()"), "escaping");
 	cr_assert_eq(strstr(strstr(text, "</script>") + 1, "</script>"), NULL);
