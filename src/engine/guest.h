@@ -167,6 +167,8 @@ struct guest_ops {
 	int (*handles_poll)(struct guest *g, struct handle_poll *polls, size_t n, int timeout_ms);
 	/* Never block: -EAGAIN instead. Never raise SIGPIPE: -EPIPE instead. */
 	ssize_t (*handle_read)(struct guest *g, int handle, void *buf, size_t len);
+	/* pread(2) of a file: blocks for the disk at most. */
+	ssize_t (*handle_read_at)(struct guest *g, int handle, void *buf, size_t len, int64_t position);
 	ssize_t (*handle_write)(struct guest *g, int handle, const void *buf, size_t len);
 
 	/* The guest's pid that a pidfd of the task names, or -errno. May be NULL. */

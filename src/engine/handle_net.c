@@ -14,6 +14,7 @@
 #include "engine/handlers.h"
 #include "engine/paths.h"
 #include "engine/sockets.h"
+#include "netlink/protocols.h"
 
 /* The ephemeral range of Linux (ip(7)), whatever the host's sysctl says. */
 enum { PORT_FIRST = 32768, PORT_LAST = 60999, NAMES = 1 << 20 };
@@ -246,4 +247,22 @@ int handle_net_getsockopt(struct engine *e, struct task *t, struct verdict *v)
 	memcpy(bytes, &option->value, sizeof(option->value));
 	r = guest_write(e, t, t->call.args[3] + option->keep, bytes, len - option->keep);
 	return r == -EFAULT ? 0 : r;
+}
+
+/* Families that are modelled; the others are what a kernel without them says. */
+int handle_net_socket(struct engine *e, struct task *t, struct verdict *v)
+{
+	const struct nl_protocol *protocol;
+
+	switch ((int)t->call.args[0]) {
+	case AF_UNIX:
+	case AF_INET:
+	case AF_INET6:
+		return verdict_continue(v);
+	case AF_NETLINK:
+		protocol = nl_protocol_get((int)t->call.args[2]);
+		return protocol->modelled ? verdict_continue(v) : verdict_errno(v, protocol->refusal);
+	default:
+		return verdict_errno(v, EAFNOSUPPORT);
+	}
 }

@@ -23,16 +23,4 @@ static int let_through(struct engine *e, struct task *t, struct verdict *v)
 	}
 
 /* clang-format off */
-ORDERED(fs_ioctl)
-ORDERED(io_copy_file_range)
 ORDERED(io_lseek)
-ORDERED(io_recvmmsg)
-ORDERED(io_sendfile)
-ORDERED(io_sendmmsg)
-ORDERED(io_splice)
-ORDERED(io_tee)
-ORDERED(io_vmsplice)
-ORDERED(ipc_msgctl)
-ORDERED(ipc_semctl)
-ORDERED(ipc_shmctl)
-ORDERED(net_socket)

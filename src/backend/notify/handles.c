@@ -308,3 +308,11 @@ int notify_outside_pending(struct guest *g)
 		r = notify_take_signals(n);
 	return r < 0 ? r : n->queue.n > 0;
 }
+
+ssize_t notify_handle_read_at(struct guest *g, int handle, void *buf, size_t len, int64_t position)
+{
+	ssize_t n;
+
+	n = pread(handle, buf, len, position);
+	return n < 0 ? -errno : n;
+}

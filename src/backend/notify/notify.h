@@ -161,6 +161,7 @@ int notify_handles_poll(struct guest *g, struct handle_poll *polls, size_t n_pol
 ssize_t notify_handle_read(struct guest *g, int handle, void *buf, size_t len);
 ssize_t notify_handle_write(struct guest *g, int handle, const void *buf, size_t len);
 int notify_pidfd_target(struct guest *g, int task, int fd);
+ssize_t notify_handle_read_at(struct guest *g, int handle, void *buf, size_t len, int64_t position);
 int notify_outside_pending(struct guest *g);
 void handles_init(struct notify *n);
 void handles_deinit(struct notify *n);

@@ -42,6 +42,7 @@ static const struct guest_ops notify_ops = {
 	.beacon_new = notify_beacon_new,
 	.beacon_set = notify_beacon_set,
 	.outside_pending = notify_outside_pending,
+	.handle_read_at = notify_handle_read_at,
 	.handle_flock = notify_handle_flock,
 	.fifo_has_partner = notify_fifo_has_partner,
 	.fifo_hold = notify_fifo_hold,
