@@ -3,6 +3,7 @@
  * ioctl(2): a family of its own, by request number. What is not in the table is refused with ENOTTY and reported: nobody knows what it would
  * show or whether it would block.
  */
+#include <asm/ioctls.h>
 #include <asm/termbits.h>
 #include <errno.h>
 #include <linux/fiemap.h>
@@ -10,7 +11,6 @@
 #include <linux/sockios.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 
 #include "base/cleanup.h"
 #include "engine/engine_internal.h"
