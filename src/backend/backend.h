@@ -28,6 +28,12 @@ struct backend_options {
 	                             NULL: none */
 	uint64_t watchdog_ns;     /* real time after which a running task that makes no event is reported (EVENT_ALARM); 0: never */
 	bool no_companion;        /* run without ptrace: abilities shrink */
+	/*
+	 * A listener was made; its owner is stopped, nobody has made a call yet. Whoever holds a duplicate of it keeps calls from being
+	 * answered with ENOSYS when the supervisor dies. 0 or -errno; may be NULL.
+	 */
+	int (*listener_made)(void *arg, int listener);
+	void *listener_arg;
 	const int *host_signals;  /* signals that are reported as EVENT_OUTSIDE, ended by 0; blocked by the backend meanwhile */
 };
 
@@ -41,6 +47,15 @@ int backend_filter_install(void *filter);
 /* Seizes the process. *ret_guest is the caller's until backend_close(). */
 int backend_attach(const struct backend_options *options, pid_t guest_pid, struct guest **ret_guest, struct error *err);
 int backend_start(struct guest *g, struct error *err);
+
+/*
+ * One more process, not born of the guest: it waits for a go-ahead as the first one did. backend_join_attach() seizes it and
+ * says in *ret_event which task it is (EVENT_JOIN: for engine_event() once it has started); then it gets its go-ahead;
+ * backend_join_start() waits for its filter. -ECHILD: it ended before that, with a filter's or a tool's status, and is
+ * reaped. After any failure of either the process is to be killed by the caller.
+ */
+int backend_join_attach(struct guest *g, pid_t pid, const int *outside_fds, struct event *ret_event, struct error *err);
+int backend_join_start(struct guest *g, int task, struct error *err);
 
 /* Kills every task that is left, releases everything. Returns NULL. */
 struct guest *backend_close(struct guest *g);

@@ -189,6 +189,7 @@ static int ready(struct engine *e, struct task *t, enum verdict_kind kind)
 static int on_call(struct engine *e, struct task *t, const struct event *event)
 {
 	struct call *c = &t->call;
+	bool adrift;
 	int r;
 
 	*c = (struct call){ .nr = event->call.nr, .ip = event->call.ip, .first = true };
@@ -209,9 +210,10 @@ static int on_call(struct engine *e, struct task *t, const struct event *event)
 		r = limits_check_cpu(e, t->process);
 	if (r < 0)
 		return r;
+	adrift = t->state == TASK_ADRIFT;
 	t->state = TASK_READY;
 	t->in_call = true;
-	if (e->clock.now_ns >= t->slice_end_ns)
+	if (adrift || e->clock.now_ns >= t->slice_end_ns) /* adrift: somebody else has the turn by now */
 		return sched_push_back(&e->sched, t);
 	return sched_push_front(&e->sched, t);
 }
@@ -406,11 +408,28 @@ static int on_alarm(struct engine *e, struct task *t, const struct event *event)
 	return 0;
 }
 
+/* It is on its way to its first call whoever has the turn: its time begins with that call. */
+static int on_join(struct engine *e, const struct event *event)
+{
+	struct task *t;
+
+	t = task_joined(e, event->task, event->join.vtid, event->join.vpid);
+	if (!t)
+		return -ENOMEM;
+	t->state = TASK_ADRIFT;
+	e->n_adrift++;
+	return 0;
+}
+
 static int on_outside(struct engine *e, const struct event *event)
 {
 	siginfo_t info = { .si_signo = event->signo, .si_code = SI_USER };
 	int r;
 
+	if (event->signo == 0) {
+		signals_changed(e, NULL);
+		return 0;
+	}
 	if (!e->first || !e->first->leader)
 		return 0;
 	r = e->g->ops->signal_send(e->g, e->first->leader->id, false, &info);
@@ -443,6 +462,8 @@ static int dispatch(struct engine *e, struct task *t, const struct event *event)
 		return on_alarm(e, t, event);
 	case EVENT_OUTSIDE:
 		return on_outside(e, event);
+	case EVENT_JOIN:
+		return on_join(e, event);
 	case EVENT_NONE:
 		break;
 	}
@@ -469,20 +490,25 @@ static bool is_hidden(const struct task *t, const struct event *event)
 	return event->kind == EVENT_CALL && is_repeat(t, event);
 }
 
+static bool is_from_outside(const struct event *event)
+{
+	return event->kind == EVENT_OUTSIDE || event->kind == EVENT_JOIN;
+}
+
 int engine_event(struct engine *e, const struct event *event)
 {
-	struct task *t = event->kind == EVENT_OUTSIDE ? NULL : task_find(e, event->task);
+	struct task *t = is_from_outside(event) ? NULL : task_find(e, event->task);
 	int r;
 
 	if (is_turn(t, event)) {
 		e->turn++;
 		e->stats.turns++;
 	}
-	e->actor = event->kind == EVENT_OUTSIDE ? -1 : event->task;
+	e->actor = is_from_outside(event) ? -1 : event->task;
 	for (size_t i = 0; i < e->n_observers && !is_hidden(t, event); i++)
 		if (e->observers[i].event)
 			e->observers[i].event(e->observers[i].arg, e, event);
-	if (event->kind != EVENT_OUTSIDE) {
+	if (!is_from_outside(event)) {
 		if (!t)
 			return engine_fail(e, ESRCH, "event of task %d, which does not exist", event->task);
 		if (event->kind != EVENT_ALARM) {

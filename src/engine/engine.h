@@ -44,6 +44,11 @@ struct engine_options {
 	const char *cpuinfo; /* the text of /proc/cpuinfo, NULL: a plain one */
 	const struct rlimit *limits; /* LIMITS_COUNT (base/limits.h) of them that processes start with; NULL: the defaults */
 	/*
+	 * Whoever watches may send signals or let processes join at any time: when nobody can go on that is no deadlock, it is waited
+	 * for.
+	 */
+	bool open_ended;
+	/*
 	 * Observers want the results of calls that the kernel runs: EVENT_DONE after each of them. Changes no choice, no turn and no
 	 * virtual time. Needs GUEST_CAN_HOOK.
 	 */

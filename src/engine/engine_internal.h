@@ -51,6 +51,7 @@ struct engine {
 	int exit_status;
 	bool init_is_guest;   /* the first process is pid 1 and adopts orphans */
 
+	unsigned n_joined;     /* processes that came in by EVENT_JOIN */
 	struct rng task_rng;   /* root of the tasks' streams */
 	struct rng sched_rng;  /* choices of the scheduler */
 	struct rng kernel_rng; /* what the kernel would draw: AT_RANDOM, uuids */
@@ -73,6 +74,8 @@ void engine_report_uncontrolled(struct engine *e, const char *what, const char *
 /* task.c: births and deaths. NULL when out of memory. */
 struct task *task_find(struct engine *e, int id);
 struct task *task_first(struct engine *e, int vtid, int vpid);
+/* A process that came from outside: the parent is not one of ours. */
+struct task *task_joined(struct engine *e, int id, int vtid, int vpid);
 struct task *task_born(struct engine *e, struct task *parent, int id, int vtid, int vpid);
 int task_died(struct engine *e, struct task *t, int wait_status);
 int task_exec(struct engine *e, struct task *t);

@@ -39,6 +39,7 @@ enum event_kind {
 	EVENT_CONTINUED, /* the task left a job control stop */
 	EVENT_ALARM,    /* the running task has used its real-time allowance without an event (watchdog); still running */
 	EVENT_OUTSIDE,  /* a host signal for the run as a whole arrived (Ctrl-C, SIGTERM, time limit) */
+	EVENT_JOIN,     /* a process that nobody of the guest made has come in (exec into a container): it runs towards its execve */
 };
 
 struct event {
@@ -55,10 +56,13 @@ struct event {
 			int child; /* task number of the newborn */
 			int vtid, vpid;
 		} birth;
+		struct {
+			int vtid, vpid;
+		} join; /* EVENT_JOIN: event.task is the number of the newcomer */
 		int old_task;    /* EVENT_EXEC: the task that called execve, when it was not the leader; else == task */
 		int wait_status; /* EVENT_EXIT: as from wait(2) */
 		siginfo_t siginfo; /* EVENT_SIGNAL */
-		int signo;         /* EVENT_STOPPED, EVENT_OUTSIDE */
+		int signo;         /* EVENT_STOPPED; EVENT_OUTSIDE: 0 when signals were sent to several already */
 		bool in_kernel;    /* EVENT_ALARM: sleeps inside a system call, does not compute */
 	};
 };

@@ -111,7 +111,8 @@ static void task_join(struct engine *e, struct task *t)
 	LL_APPEND(e->tasks, t);
 }
 
-struct task *task_first(struct engine *e, int vtid, int vpid)
+/* The only thread of a process whose parent is not one of ours. It leads a session. */
+static struct task *task_from_outside(struct engine *e, int id, int vtid, int vpid)
 {
 	struct process *p;
 	struct task *t;
@@ -119,12 +120,11 @@ struct task *task_first(struct engine *e, int vtid, int vpid)
 	p = process_new(e, NULL, vpid);
 	if (!p)
 		return NULL;
-	t = task_new(e, 0, vtid, p);
+	t = task_new(e, id, vtid, p);
 	if (!t)
 		return NULL;
 	t->mm = mm_new(e);
 	t->fds = fdtable_new();
-	t->rng = e->task_rng;
 	task_traits_init(&t->traits, e->options.cpus);
 	process_traits_init(&p->traits, e->options.limits);
 	if (!t->mm || !t->fds) {
@@ -133,9 +133,32 @@ struct task *task_first(struct engine *e, int vtid, int vpid)
 	}
 	p->leader = t;
 	p->pgid = p->sid = vpid;
-	e->first = p;
-	e->init_is_guest = vpid == 1;
 	task_join(e, t);
+	return t;
+}
+
+struct task *task_first(struct engine *e, int vtid, int vpid)
+{
+	struct task *t;
+
+	t = task_from_outside(e, 0, vtid, vpid);
+	if (!t)
+		return NULL;
+	t->rng = e->task_rng;
+	e->first = t->process;
+	e->init_is_guest = vpid == 1;
+	return t;
+}
+
+struct task *task_joined(struct engine *e, int id, int vtid, int vpid)
+{
+	struct task *t;
+
+	t = task_from_outside(e, id, vtid, vpid);
+	if (!t)
+		return NULL;
+	t->process->joined = true;
+	rng_init(&t->rng, e->options.seed, "joined", e->n_joined++);
 	return t;
 }
 
@@ -219,9 +242,10 @@ void process_forget(struct engine *e, struct process *p)
 /* A process that nobody of ours waits for: the container's init reaps it, and its pid must be gone before anybody runs. */
 static int settle_orphan(struct engine *e, struct process *p)
 {
-	int r;
+	int r = 0;
 
-	r = e->g->ops->settle_reaped(e->g, p->vpid);
+	if (!p->joined)
+		r = e->g->ops->settle_reaped(e->g, p->vpid);
 	process_forget(e, p);
 	return r;
 }

@@ -100,6 +100,7 @@ struct process {
 	int exit_signal;
 	bool execed;
 	bool subreaper;     /* PR_SET_CHILD_SUBREAPER */
+	bool joined;        /* came in by EVENT_JOIN: somebody outside waits for it, whenever they like */
 	bool signals_dirty; /* a signal may have been queued: blocked tasks are to be asked */
 	struct task *leader;
 	struct itimers itimers;

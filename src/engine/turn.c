@@ -158,7 +158,7 @@ static int idle(struct engine *e, struct step *step, bool *ret_decided)
 	*ret_decided = false;
 	e->last = NULL;
 	r = waits_outside(e, outside_allowance_ms(e, deadline));
-	if (r == -EINTR || (r == -ENOENT && e->n_adrift && deadline == TIME_NEVER)) {
+	if (r == -EINTR || (r == -ENOENT && deadline == TIME_NEVER && (e->n_adrift || e->options.open_ended))) {
 		step->kind = STEP_WAIT;
 		*ret_decided = true;
 		return 0;

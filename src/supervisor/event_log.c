@@ -220,6 +220,16 @@ static void write_birth(struct event_log *log, struct engine *e, struct logged_t
 	(void)add_task(log, event->birth.child, event->birth.vtid);
 }
 
+static void write_join(struct event_log *log, struct engine *e, const struct event *event)
+{
+	begin(log, e, LOG_OUTSIDE, 0);
+	log_writer_text(log->writer, "what", "join");
+	log_writer_number(log->writer, "child", event->join.vtid);
+	log_writer_number(log->writer, "process", event->join.vpid);
+	commit(log);
+	(void)add_task(log, event->task, event->join.vtid);
+}
+
 /* The process is now the task's alone; the task that called execve has become it. */
 static void write_exec(struct event_log *log, struct engine *e, struct logged_task *t, const struct event *event)
 {
@@ -315,6 +325,9 @@ static void write_event(struct event_log *log, struct engine *e, struct logged_t
 	case EVENT_OUTSIDE:
 		write_signal(log, e, NULL, LOG_OUTSIDE, event->signo, 0);
 		return;
+	case EVENT_JOIN:
+		write_join(log, e, event);
+		return;
 	case EVENT_ALARM:
 	case EVENT_NONE:
 		return;
@@ -329,7 +342,7 @@ static void on_event(void *arg, struct engine *e, const struct event *event)
 	flush_sometimes(log, event->kind == EVENT_ALARM);
 	if (event->kind == EVENT_ALARM)
 		return;
-	if (event->kind != EVENT_OUTSIDE) {
+	if (event->kind != EVENT_OUTSIDE && event->kind != EVENT_JOIN) {
 		t = find_task(log, e, event->task);
 		if (!t)
 			return;

@@ -64,6 +64,7 @@ static void count(struct drive *d, const struct event *event)
 	case EVENT_CONTINUED:
 	case EVENT_ALARM:
 	case EVENT_OUTSIDE:
+	case EVENT_JOIN:
 		break;
 	}
 }
@@ -127,6 +128,7 @@ void drive_pass(struct drive *d, const struct event *event)
 	case EVENT_EXIT:
 	case EVENT_ALARM:
 	case EVENT_OUTSIDE:
+	case EVENT_JOIN:
 		break;
 	}
 }

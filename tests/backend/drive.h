@@ -22,7 +22,7 @@ enum { MARK_NR = 500, TASKS_MAX = 65536 };
 struct drive {
 	struct guest *g;
 	pid_t pid;                    /* of the guest's first process */
-	unsigned counts[EVENT_OUTSIDE + 1]; /* events by kind */
+	unsigned counts[EVENT_JOIN + 1]; /* events by kind */
 	unsigned living;
 	unsigned calls;
 	int status; /* of task 0, once it is dead */

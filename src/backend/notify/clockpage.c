@@ -52,28 +52,28 @@ void clockpage_deinit(struct notify *n)
 }
 
 /* Answers one call of the mapping code: the first with the page, the others by letting them run. */
-static int answer(struct notify *n, pid_t tid, bool first)
+static int answer(struct notify *n, const struct notify_task *t, bool first)
 {
 	struct event event;
-	uint64_t cookie;
+	struct call_cookie cookie;
 	pid_t caller;
 	int r;
 
-	r = listener_receive(n, &caller, &cookie, &event);
+	r = listener_receive(n, t->cookie.listener, &caller, &cookie, &event);
 	if (r <= 0)
 		return r;
-	if (caller != tid)
+	if (caller != t->tid)
 		return -EPROTO; /* everybody else is stopped */
-	r = first ? listener_install(n, cookie, n->clock_page_fd, 0) : listener_continue(n, cookie);
+	r = first ? listener_install(n, &cookie, n->clock_page_fd, 0) : listener_continue(n, &cookie);
 	return r < 0 ? r : 1;
 }
 
 /* Answers the calls of the code. 0, or -ESRCH when the task died on the way. */
-static int answer_calls(struct notify *n, pid_t tid)
+static int answer_calls(struct notify *n, const struct notify_task *t)
 {
 	struct pollfd fds[2] = {
-		{ .fd = n->listener, .events = POLLIN },
-		{ .fd = handles_pidfd(n, tid), .events = POLLIN },
+		{ .fd = t->cookie.listener, .events = POLLIN },
+		{ .fd = handles_pidfd(n, t->tid), .events = POLLIN },
 	};
 	int answered = 0, r;
 
@@ -82,7 +82,7 @@ static int answer_calls(struct notify *n, pid_t tid)
 			return -errno;
 		if (fds[1].revents)
 			return -ESRCH;
-		r = fds[0].revents & POLLIN ? answer(n, tid, answered == 0) : 0;
+		r = fds[0].revents & POLLIN ? answer(n, t, answered == 0) : 0;
 		if (r < 0)
 			return r;
 		answered += r;
@@ -117,7 +117,7 @@ int clockpage_map(struct notify *n, const struct notify_task *t, uint64_t code)
 	regs.rip = code;
 	if (ptrace(PTRACE_SETREGS, t->tid, NULL, &regs) < 0 || ptrace(PTRACE_CONT, t->tid, NULL, NULL) < 0)
 		return -errno;
-	r = answer_calls(n, t->tid);
+	r = answer_calls(n, t);
 	if (r == 0)
 		r = await_trap(t->tid);
 	if (r < 0)

@@ -25,41 +25,80 @@ static size_t max_size(size_t a, size_t b)
 	return a > b ? a : b;
 }
 
-int listener_open(struct notify *n, int fd)
+/* The structures through which the kernel is spoken to, in its sizes. */
+static int prepare_messages(struct notify *n)
 {
-	n->listener = fd;
+	if (n->request)
+		return 0;
 	if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &n->sizes) < 0)
 		return -errno;
-	n->request = calloc(1, max_size(n->sizes.seccomp_notif, sizeof(*n->request)));
 	n->response = calloc(1, max_size(n->sizes.seccomp_notif_resp, sizeof(*n->response)));
-	if (!n->request || !n->response)
+	n->request = calloc(1, max_size(n->sizes.seccomp_notif, sizeof(*n->request)));
+	return n->request && n->response ? 0 : -ENOMEM;
+}
+
+/* A place in the list: one whose listener is gone, or a new one. NULL: out of memory. */
+static struct pollfd *find_place(struct notify *n)
+{
+	struct pollfd *grown;
+
+	for (size_t i = 0; i < n->n_listeners; i++)
+		if (n->listeners[i].fd < 0)
+			return &n->listeners[i];
+	grown = reallocarray(n->listeners, n->n_listeners + 2, sizeof(*grown));
+	if (!grown)
+		return NULL;
+	n->listeners = grown;
+	return &n->listeners[n->n_listeners++];
+}
+
+int listeners_add(struct notify *n, int fd)
+{
+	struct pollfd *place;
+	int r;
+
+	r = prepare_messages(n);
+	if (r < 0)
+		return r;
+	place = find_place(n);
+	if (!place)
 		return -ENOMEM;
+	*place = (struct pollfd){ .fd = fd, .events = POLLIN };
 	/* a hint only: before Linux 6.6 the wake-up is an ordinary one */
 	(void)ioctl(fd, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
 	return 0;
 }
 
-void listener_close(struct notify *n)
+void listener_close(struct pollfd *listener)
 {
-	if (n->listener >= 0)
-		(void)close(n->listener);
-	n->listener = -1;
+	if (listener->fd >= 0)
+		(void)close(listener->fd);
+	listener->fd = -1;
+}
+
+void listeners_deinit(struct notify *n)
+{
+	for (size_t i = 0; i < n->n_listeners; i++)
+		listener_close(&n->listeners[i]);
+	free(n->listeners);
 	free(n->request);
 	free(n->response);
+	n->listeners = NULL;
+	n->n_listeners = 0;
 	n->request = NULL;
 	n->response = NULL;
 }
 
-int listener_receive(struct notify *n, pid_t *ret_tid, uint64_t *ret_cookie, struct event *ret_event)
+int listener_receive(struct notify *n, int listener, pid_t *ret_tid, struct call_cookie *ret_cookie, struct event *ret_event)
 {
 	struct seccomp_notif *request = n->request;
 	size_t i;
 
 	memset(request, 0, max_size(n->sizes.seccomp_notif, sizeof(*request)));
-	if (ioctl(n->listener, SECCOMP_IOCTL_NOTIF_RECV, request) < 0)
+	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, request) < 0)
 		return errno == ENOENT || errno == EINTR ? 0 : -errno;
 	*ret_tid = (pid_t)request->pid;
-	*ret_cookie = request->id;
+	*ret_cookie = (struct call_cookie){ .listener = listener, .id = request->id };
 	ret_event->kind = EVENT_CALL;
 	ret_event->call.nr = request->data.nr;
 	ret_event->call.ip = request->data.instruction_pointer;
@@ -68,40 +107,40 @@ int listener_receive(struct notify *n, pid_t *ret_tid, uint64_t *ret_cookie, str
 	return 1;
 }
 
-static int send_response(struct notify *n, uint64_t cookie, int64_t value, unsigned flags)
+static int send_response(struct notify *n, const struct call_cookie *cookie, int64_t value, unsigned flags)
 {
 	struct seccomp_notif_resp *response = n->response;
 
-	response->id = cookie;
+	response->id = cookie->id;
 	response->val = value;
 	response->error = 0;
 	response->flags = flags;
-	if (ioctl(n->listener, SECCOMP_IOCTL_NOTIF_SEND, response) == 0 || errno == ENOENT)
+	if (ioctl(cookie->listener, SECCOMP_IOCTL_NOTIF_SEND, response) == 0 || errno == ENOENT)
 		return 0;
 	return -errno;
 }
 
-int listener_reply(struct notify *n, uint64_t cookie, int64_t value)
+int listener_reply(struct notify *n, const struct call_cookie *cookie, int64_t value)
 {
 	return send_response(n, cookie, value, 0);
 }
 
-int listener_continue(struct notify *n, uint64_t cookie)
+int listener_continue(struct notify *n, const struct call_cookie *cookie)
 {
 	return send_response(n, cookie, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE);
 }
 
-int listener_install(struct notify *n, uint64_t cookie, int fd, int flags)
+int listener_install(struct notify *n, const struct call_cookie *cookie, int fd, int flags)
 {
 	struct seccomp_notif_addfd addfd = {
-		.id = cookie,
+		.id = cookie->id,
 		.flags = SECCOMP_ADDFD_FLAG_SEND,
 		.srcfd = (uint32_t)fd,
 		.newfd_flags = (uint32_t)flags,
 	};
 	int r;
 
-	r = ioctl(n->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
+	r = ioctl(cookie->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
 	if (r >= 0 || errno == ENOENT)
 		return r >= 0 ? r : 0;
 	if (errno != EMFILE && errno != ENFILE && errno != ENOMEM)

@@ -16,6 +16,7 @@
 #define HS_BACKEND_NOTIFY_H
 
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -67,7 +68,8 @@ struct object_mount {
 struct notify {
 	struct guest guest; /* first: guest_ops get a pointer to it */
 
-	int listener;  /* -1 before backend_start() and after the last task's end */
+	struct pollfd *listeners; /* .fd -1: nobody is left below it; n_listeners of them, and one more place for signal_fd */
+	size_t n_listeners;
 	int signal_fd; /* SIGCHLD and the host signals of the run */
 	int proc_fd;   /* the supervisor's /proc */
 	int watchdog_ms;
@@ -103,7 +105,11 @@ struct notify {
 	sigset_t old_mask;
 	struct sigaction old_sigpipe, old_sigchld;
 	struct rlimit old_nofile;
-	cpu_set_t *old_cpus;
+	cpu_set_t *old_cpus; /* NULL: nothing is pinned */
+	unsigned cpu;
+
+	int (*listener_made)(void *arg, int listener);
+	void *listener_arg;
 };
 
 static inline struct notify *notify_of(struct guest *g)
@@ -114,16 +120,22 @@ static inline struct notify *notify_of(struct guest *g)
 /* The living task of that number, or NULL when it is dying or dead. */
 struct notify_task *notify_find(struct guest *g, int task);
 
-/* --- listener.c: the four requests of a seccomp listener --- */
-int listener_open(struct notify *n, int fd);
-void listener_close(struct notify *n);
+/*
+ * --- listener.c: the four requests of a seccomp listener ---
+ * Each process that came in from outside brought one, which its descendants share.
+ */
+/* Adds a listener, whose descriptor is taken over on success. */
+int listeners_add(struct notify *n, int fd);
+void listeners_deinit(struct notify *n);
+/* Nobody is left below this one. */
+void listener_close(struct pollfd *listener);
 /* Receives one call: 1 with *ret_tid, ret_event->call and *ret_cookie, 0 when it has vanished meanwhile. */
-int listener_receive(struct notify *n, pid_t *ret_tid, uint64_t *ret_cookie, struct event *ret_event);
+int listener_receive(struct notify *n, int listener, pid_t *ret_tid, struct call_cookie *ret_cookie, struct event *ret_event);
 /* Answers. A call that has vanished is no error: its task is dying. */
-int listener_reply(struct notify *n, uint64_t cookie, int64_t value);
-int listener_continue(struct notify *n, uint64_t cookie);
+int listener_reply(struct notify *n, const struct call_cookie *cookie, int64_t value);
+int listener_continue(struct notify *n, const struct call_cookie *cookie);
 /* Installs a duplicate of `fd` and answers with its number, which is returned; the guest's own failure is answered too. */
-int listener_install(struct notify *n, uint64_t cookie, int fd, int flags);
+int listener_install(struct notify *n, const struct call_cookie *cookie, int fd, int flags);
 
 /* --- companion.c: the ptrace requests. A task that is dying makes them succeed without effect. --- */
 int companion_seize(pid_t tid);

@@ -8,7 +8,7 @@
 
 static int answer_return(struct notify *n, struct notify_task *t, const struct verdict *v)
 {
-	return listener_reply(n, t->cookie, v->value);
+	return listener_reply(n, &t->cookie, v->value);
 }
 
 /* The kernel is about to run the call. */
@@ -23,7 +23,7 @@ static void note_call(struct notify *n, struct notify_task *t)
 static int answer_continue(struct notify *n, struct notify_task *t, const struct verdict *v)
 {
 	note_call(n, t);
-	return listener_continue(n, t->cookie);
+	return listener_continue(n, &t->cookie);
 }
 
 /* The interrupt is asked for first: then the stop comes before any user code. */
@@ -34,12 +34,12 @@ static int answer_hook(struct notify *n, struct notify_task *t, const struct ver
 	note_call(n, t);
 	t->expect = EXPECT_DONE;
 	r = companion_interrupt(t->tid);
-	return r < 0 ? r : listener_continue(n, t->cookie);
+	return r < 0 ? r : listener_continue(n, &t->cookie);
 }
 
 static int answer_install(struct notify *n, struct notify_task *t, const struct verdict *v)
 {
-	return listener_install(n, t->cookie, v->handle, v->install_flags);
+	return listener_install(n, &t->cookie, v->handle, v->install_flags);
 }
 
 /*
@@ -54,7 +54,7 @@ static int answer_restart(struct notify *n, struct notify_task *t, const struct 
 		t->expect = EXPECT_INTERNAL;
 		r = companion_interrupt(t->tid);
 	}
-	return r < 0 ? r : listener_reply(n, t->cookie, v->value);
+	return r < 0 ? r : listener_reply(n, &t->cookie, v->value);
 }
 
 static int leave_stop(struct notify *n, struct notify_task *t, const struct verdict *v)

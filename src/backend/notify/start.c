@@ -100,10 +100,19 @@ static int raise_descriptor_limit(struct notify *n)
 	return setrlimit(RLIMIT_NOFILE, &limit) < 0 ? -errno : 0;
 }
 
+static int pin_task(pid_t pid, unsigned cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return sched_setaffinity(pid, sizeof(set), &set) < 0 ? -errno : 0;
+}
+
 static int pin(struct notify *n, pid_t guest_pid, unsigned cpu)
 {
 	size_t size = CPU_ALLOC_SIZE(CPU_SETSIZE);
-	cpu_set_t set;
+	int r;
 
 	if (cpu >= CPU_SETSIZE)
 		return -EINVAL;
@@ -112,11 +121,9 @@ static int pin(struct notify *n, pid_t guest_pid, unsigned cpu)
 		return -ENOMEM;
 	if (sched_getaffinity(0, size, n->old_cpus) < 0)
 		return -errno;
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set) < 0 || sched_setaffinity(guest_pid, sizeof(set), &set) < 0)
-		return -errno;
-	return 0;
+	n->cpu = cpu;
+	r = pin_task(0, cpu);
+	return r < 0 ? r : pin_task(guest_pid, cpu);
 }
 
 static int first_task(struct notify *n, pid_t guest_pid)
@@ -149,11 +156,13 @@ static struct notify *notify_new(const struct backend_options *options)
 		return NULL;
 	n->guest.ops = &notify_ops;
 	n->guest.abilities = GUEST_CAN_HOOK | GUEST_CAN_PATCH;
-	n->listener = n->signal_fd = n->proc_fd = n->root_fd = -1;
+	n->signal_fd = n->proc_fd = n->root_fd = -1;
 	n->self = getpid();
 	n->euid = geteuid();
 	n->probe.send_fd = n->probe.receive_fd = n->probe.stat_fd = -1;
 	n->watchdog_ms = watchdog_ms(options->watchdog_ns);
+	n->listener_made = options->listener_made;
+	n->listener_arg = options->listener_arg;
 	handles_init(n);
 	return n;
 }
@@ -243,15 +252,12 @@ static int await_handover(pid_t tid, int *ret_fd, struct error *err)
 	}
 }
 
-int backend_start(struct guest *g, struct error *err)
+/* Waits for the task's listener and takes it over; the task stays stopped. -ECHILD: it is dead and buried. */
+static int take_listener(struct notify *n, struct notify_task *t, struct error *err)
 {
-	struct notify *n = notify_of(g);
-	struct notify_task *t;
-	int guest_fd = -1, fd, r;
+	_cleanup_close_ int fd = -1;
+	int guest_fd = -1, r;
 
-	t = notify_find(g, 0);
-	if (!t)
-		return error_set(err, ESRCH, "the guest is gone");
 	r = await_handover(t->tid, &guest_fd, err);
 	if (r < 0) {
 		/* it is reaped: nothing is left to be closed */
@@ -262,9 +268,27 @@ int backend_start(struct guest *g, struct error *err)
 	fd = handles_borrow(n, t->tid, guest_fd);
 	if (fd < 0)
 		return error_errno(err, -fd, "cannot take the seccomp listener out of the guest");
-	r = listener_open(n, fd);
+	r = n->listener_made ? n->listener_made(n->listener_arg, fd) : 0;
+	if (r == 0)
+		r = listeners_add(n, fd);
 	if (r < 0)
 		return error_errno(err, -r, "seccomp listener");
+	t->cookie.listener = take_fd(&fd);
+	return 0;
+}
+
+int backend_start(struct guest *g, struct error *err)
+{
+	struct notify *n = notify_of(g);
+	struct notify_task *t;
+	int r;
+
+	t = notify_find(g, 0);
+	if (!t)
+		return error_set(err, ESRCH, "the guest is gone");
+	r = take_listener(n, t, err);
+	if (r < 0)
+		return r;
 	clockpage_init(n);
 	r = paths_init(n, t->tid);
 	if (r < 0)
@@ -274,6 +298,50 @@ int backend_start(struct guest *g, struct error *err)
 		return error_errno(err, -r, "cannot read the guest's mounts");
 	r = companion_go(t->tid, 0);
 	return r < 0 ? error_errno(err, -r, "the guest cannot go on") : 0;
+}
+
+int backend_join_attach(struct guest *g, pid_t pid, const int *outside_fds, struct event *ret_event, struct error *err)
+{
+	struct notify *n = notify_of(g);
+	struct notify_task *t;
+	struct proc_ids ids;
+	int r;
+
+	r = n->old_cpus ? pin_task(pid, n->cpu) : 0;
+	if (r < 0)
+		return error_errno(err, -r, "cannot pin process %d to CPU %u", (int)pid, n->cpu);
+	r = companion_seize(pid);
+	if (r < 0)
+		return error_errno(err, -r, "cannot trace process %d", (int)pid);
+	r = procfs_ids(n, pid, n->pid_depth, &ids);
+	if (r < 0)
+		return error_errno(err, -r, "cannot read the ids in /proc/%d/status", (int)pid);
+	t = tasks_add(&n->tasks, pid, ids.tgid, ids.vpid);
+	if (!t)
+		return error_errno(err, ENOMEM, "backend");
+	handles_note_outside(n, pid, outside_fds);
+	*ret_event = (struct event){ .kind = EVENT_JOIN, .task = t->number, .join = { .vtid = ids.vtid, .vpid = ids.vpid } };
+	return 0;
+}
+
+int backend_join_start(struct guest *g, int task, struct error *err)
+{
+	struct notify *n = notify_of(g);
+	struct notify_task *t;
+	int r;
+
+	t = notify_find(g, task);
+	if (!t)
+		return error_set(err, ESRCH, "the process is gone");
+	r = take_listener(n, t, err);
+	if (r == -ECHILD) {
+		tasks_remove(&n->tasks, task);
+		return r;
+	}
+	if (r < 0)
+		return r;
+	r = companion_go(t->tid, 0);
+	return r < 0 ? error_errno(err, -r, "the process cannot go on") : 0;
 }
 
 /* The listener stays open until all are dead: without it their calls would be answered with ENOSYS, and they would run. */
@@ -305,7 +373,7 @@ struct guest *backend_close(struct guest *g)
 		return NULL;
 	n = notify_of(g);
 	kill_all(n);
-	listener_close(n);
+	listeners_deinit(n);
 	settle_deinit(n);
 	handles_deinit(n);
 	give_signals_back(n);

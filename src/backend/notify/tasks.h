@@ -47,6 +47,12 @@ struct sent_signal {
 	siginfo_t info;
 };
 
+/* A call that waits for its answer: who is to be told, and its name there. */
+struct call_cookie {
+	int listener; /* descriptor */
+	uint64_t id;
+};
+
 struct notify_process {
 	pid_t tgid;
 	int vpid;
@@ -64,7 +70,7 @@ struct notify_task {
 	enum task_where where;
 	enum event_kind stop;    /* WHERE_STOP: what was reported */
 	enum stop_expectation expect;
-	uint64_t cookie;         /* WHERE_CALL */
+	struct call_cookie cookie; /* WHERE_CALL; the listener's part is that of the last call */
 	int call_nr;             /* WHERE_CALL */
 	siginfo_t siginfo;       /* EVENT_SIGNAL: as the kernel has it */
 	bool unlisted;

@@ -20,15 +20,15 @@ static int reject_stranger(pid_t tid)
 	return -EPROTO;
 }
 
-static int take_call(struct notify *n)
+static int take_call(struct notify *n, int listener)
 {
 	struct event event = { 0 };
+	struct call_cookie cookie;
 	struct notify_task *t;
-	uint64_t cookie;
 	pid_t tid;
 	int r;
 
-	r = listener_receive(n, &tid, &cookie, &event);
+	r = listener_receive(n, listener, &tid, &cookie, &event);
 	if (r <= 0)
 		return r;
 	t = tasks_by_tid(&n->tasks, tid);
@@ -128,24 +128,42 @@ static int raise_alarm(struct notify *n)
 	return queue_push(&n->queue, &event);
 }
 
+static int take_calls(struct notify *n)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < n->n_listeners; i++) {
+		struct pollfd *listener = &n->listeners[i];
+
+		if (listener->revents & POLLIN)
+			r = take_call(n, listener->fd);
+		else if (listener->revents & (POLLHUP | POLLERR))
+			listener_close(listener); /* nobody is left who could call; their deaths follow */
+	}
+	return r;
+}
+
+/* Nobody runs: then there is nobody to watch. */
+static bool is_watched(struct notify *n)
+{
+	const struct notify_task *t = notify_find(&n->guest, n->running);
+
+	return t && t->where == WHERE_RUNNING;
+}
+
 static int wait_more(struct notify *n)
 {
-	struct pollfd fds[2] = {
-		{ .fd = n->listener, .events = POLLIN },
-		{ .fd = n->signal_fd, .events = POLLIN },
-	};
+	struct pollfd only_signals, *signals = n->listeners ? &n->listeners[n->n_listeners] : &only_signals;
 	int r;
 
-	r = poll(fds, 2, n->watchdog_ms);
+	*signals = (struct pollfd){ .fd = n->signal_fd, .events = POLLIN };
+	r = poll(n->listeners ? n->listeners : signals, n->n_listeners + 1, is_watched(n) ? n->watchdog_ms : -1);
 	if (r < 0)
 		return errno == EINTR ? 0 : -errno;
 	if (r == 0)
 		return raise_alarm(n);
-	if (fds[0].revents & POLLIN)
-		r = take_call(n);
-	else if (fds[0].revents & (POLLHUP | POLLERR))
-		listener_close(n); /* nobody is left who could call; their deaths follow */
-	if (r >= 0 && (fds[1].revents & POLLIN))
+	r = take_calls(n);
+	if (r >= 0 && (signals->revents & POLLIN))
 		r = notify_take_signals(n);
 	return r < 0 ? r : 0;
 }
