@@ -104,6 +104,14 @@ static void reap_launcher(struct container *c)
 		;
 }
 
+static int run_created_hook(const struct container_spec *spec, struct container *c, struct error *err)
+{
+	const struct channel_message go = { .kind = CHANNEL_GO };
+	int r = spec->created_hook ? spec->created_hook(spec->created_arg, c->init_pid, err) : 0;
+
+	return r < 0 ? r : channel_send(c->channel, &go);
+}
+
 static int take_message(const struct container_spec *spec, const struct child_ends *ends, struct container *c,
 			const struct channel_message *message, pid_t sender, int attached, struct error *err)
 {
@@ -121,6 +129,8 @@ static int take_message(const struct container_spec *spec, const struct child_en
 		reap_launcher(c);
 		c->init_pid = message->code;
 		return admit(spec, c, ends, err);
+	case CHANNEL_HOOK:
+		return run_created_hook(spec, c, err);
 	case CHANNEL_GO:
 		break;
 	}
@@ -237,6 +247,22 @@ int container_create(const struct container_spec *spec, struct container *ret, s
 int container_create_inside(const struct container_spec *spec, pid_t process, struct container *ret, struct error *err)
 {
 	return create_or_nothing(spec, process, ret, err);
+}
+
+int container_run_start_hook(const struct container_spec *spec, struct container *c, struct error *err)
+{
+	const struct channel_message request = { .kind = CHANNEL_HOOK };
+	struct channel_message reply;
+	int r, attached;
+
+	if (!spec->start_hook)
+		return 0;
+	r = channel_send(c->channel, &request);
+	if (r == 0)
+		r = channel_receive(c->channel, 0, &reply, NULL, &attached);
+	if (r <= 0)
+		return error_set(err, ESRCH, "the guest is gone before it was started");
+	return reply.kind == CHANNEL_READY ? 0 : error_set(err, reply.code, "%s", reply.text);
 }
 
 int container_release(struct container *c, struct error *err)

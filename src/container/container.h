@@ -205,7 +205,11 @@ struct container_spec {
 	int (*prepare_root)(void *arg, int root_fd, struct error *err);
 	void *prepare_arg;
 
-	/* Called in the guest process after the go-ahead, before the filter. 0 or -errno; may be NULL. */
+	/* Called in the creator while the new root is mounted but not yet entered, before prepare_root. 0 or -errno; may be NULL. */
+	int (*created_hook)(void *arg, pid_t init_pid, struct error *err);
+	void *created_arg;
+
+	/* Called in the guest process by container_run_start_hook(). 0 or -errno; may be NULL. */
 	int (*start_hook)(void *arg, struct error *err);
 	void *start_arg;
 
@@ -267,6 +271,12 @@ int container_create(const struct container_spec *spec, struct container *ret, s
  * Of *spec counts what is about the process itself; own_init has to be false. The process is the caller's child.
  */
 int container_create_inside(const struct container_spec *spec, pid_t process, struct container *ret, struct error *err);
+
+/*
+ * Lets the guest run its start_hook and waits for the end of that. Before anybody seizes it: what the hook forks is nobody's
+ * guest. Nothing to do without a hook.
+ */
+int container_run_start_hook(const struct container_spec *spec, struct container *c, struct error *err);
 
 /* Lets the guest go on. Does not wait for the exec. */
 int container_release(struct container *c, struct error *err);

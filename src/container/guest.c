@@ -339,11 +339,27 @@ static int set_user_and_directory(const struct container_spec *spec, const char 
 
 /* ---- the end ---- */
 
-static int wait_for_go_ahead(int channel)
+static void run_start_hook(const struct container_spec *spec, int channel)
+{
+	const struct channel_message done = { .kind = CHANNEL_READY };
+	struct error err = { 0 };
+
+	if (spec->start_hook && spec->start_hook(spec->start_arg, &err) < 0)
+		child_fail(channel, &err, STATUS_FAILURE);
+	(void)channel_send(channel, &done);
+}
+
+static int wait_for_go_ahead(const struct container_spec *spec, int channel)
 {
 	struct channel_message message;
 
-	return channel_receive(channel, 0, &message, NULL, NULL) == 1 && message.kind == CHANNEL_GO ? 0 : -ECANCELED;
+	while (channel_receive(channel, 0, &message, NULL, NULL) == 1) {
+		if (message.kind == CHANNEL_GO)
+			return 0;
+		if (message.kind == CHANNEL_HOOK)
+			run_start_hook(spec, channel);
+	}
+	return -ECANCELED;
 }
 
 static _Noreturn void execute(const struct container_spec *spec, int channel, const char *program, char **envp)
@@ -351,8 +367,6 @@ static _Noreturn void execute(const struct container_spec *spec, int channel, co
 	struct error err = { 0 };
 	int r = 0;
 
-	if (spec->start_hook && spec->start_hook(spec->start_arg, &err) < 0)
-		child_fail(channel, &err, STATUS_FAILURE);
 	if (spec->install_filter)
 		r = spec->install_filter(spec->filter_arg);
 	if (r < 0) {
@@ -445,7 +459,7 @@ _Noreturn void guest_main(const struct container_spec *spec, int channel, const 
 	}
 	if (r < 0)
 		child_fail(channel, &err, status);
-	if (channel_send(channel, &ready) < 0 || wait_for_go_ahead(channel) < 0)
+	if (channel_send(channel, &ready) < 0 || wait_for_go_ahead(spec, channel) < 0)
 		_exit(STATUS_FAILURE);
 	execute(spec, channel, program, envp);
 }

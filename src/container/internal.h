@@ -29,7 +29,7 @@ enum { STATUS_FAILURE = 125, STATUS_CANNOT_EXECUTE = 126, STATUS_NOT_FOUND = 127
 
 /* ---- channel.c: a SEQPACKET pair between creator and container ---- */
 
-enum channel_kind { CHANNEL_ERROR = 1, CHANNEL_READY, CHANNEL_GO, CHANNEL_CONSOLE, CHANNEL_CHILD };
+enum channel_kind { CHANNEL_ERROR = 1, CHANNEL_READY, CHANNEL_GO, CHANNEL_CONSOLE, CHANNEL_CHILD, CHANNEL_HOOK };
 
 struct channel_message {
 	enum channel_kind kind;
@@ -107,6 +107,7 @@ struct stage {
 	bool userns;
 	unsigned long namespaces; /* that are the container's own */
 	int *binds;               /* for each mount of the description: a detached mount, or -1 */
+	int channel;  /* to the creator */
 	int host_sys; /* detached copy of the host's /sys, or -1 */
 	int root;     /* the tree's root, O_PATH; reopened after each mount on it */
 };

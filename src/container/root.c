@@ -413,6 +413,20 @@ static int keep_current_directory(struct stage *stage, struct real_paths *real, 
 	return 0;
 }
 
+/* The creator has something to do while there are both the new root and the old one. */
+static int let_creator_act(const struct stage *stage, struct error *err)
+{
+	const struct channel_message request = { .kind = CHANNEL_HOOK };
+	struct channel_message reply;
+
+	if (!stage->spec->created_hook)
+		return 0;
+	if (channel_send(stage->channel, &request) < 0 || channel_receive(stage->channel, 0, &reply, NULL, NULL) != 1 ||
+	    reply.kind != CHANNEL_GO)
+		return error_set(err, ECANCELED, "the creator of the container went away");
+	return 0;
+}
+
 static int root_fill(struct stage *stage, struct real_paths *real, struct error *err)
 {
 	const struct container_spec *spec = stage->spec;
@@ -431,6 +445,8 @@ static int root_fill(struct stage *stage, struct real_paths *real, struct error 
 		r = devices_standard_nodes(spec, stage->root, err);
 	if (r == 0)
 		r = make_working_directory(spec, stage->root, err);
+	if (r == 0)
+		r = let_creator_act(stage, err);
 	if (r == 0 && spec->prepare_root)
 		r = spec->prepare_root(spec->prepare_arg, stage->root, err);
 	if (r == 0)
@@ -474,6 +490,7 @@ int root_enter(const struct container_spec *spec, const struct child_ends *ends,
 		.spec = spec,
 		.userns = userns_is_nested(),
 		.namespaces = ends->namespaces,
+		.channel = ends->channel,
 		.host_sys = -1,
 		.root = -1,
 	};

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The state directory: ROOT/ID for each container, made by `create`, removed by `delete`.
+ *
+ *	state.json    what is known of the container (oci/state.h), replaced as a whole by rename(2)
+ *	config.json   the document as it was at `create`
+ *	options.json  the options of the run as they were then
+ *	lock          who works on the container holds this lock; it goes with the process that holds it
+ *	control       socket of the supervising process, see control.h
+ *	log           what the supervising process has to say
+ *
+ * A directory without a readable state.json is what a `create` left behind that was killed: only `delete --force` takes it.
+ * Whether a process still lives is never believed from a file: its number has to have the same start time.
+ */
+#ifndef HS_SUPERVISOR_STATE_H
+#define HS_SUPERVISOR_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/strv.h"
+#include "oci/config.h"
+#include "oci/state.h"
+
+#define STATE_NO_SUCH_CONTAINER "container does not exist"
+
+/* Zeroed with STATE_DIR_NONE before anything else. */
+struct state_dir {
+	char *id, *path; /* path: ROOT/ID */
+	int fd;          /* the directory */
+	int lock_fd;     /* -1: not locked */
+};
+
+#define STATE_DIR_NONE { .fd = -1, .lock_fd = -1 }
+
+/* Where state directories are when --root is not given; the caller frees. NULL: out of memory. */
+char *state_default_root(void);
+
+/* Letters, digits, "_+.-", and neither "." nor "..". -EINVAL with a message. */
+int state_check_id(const char *id, struct error *err);
+
+/* Makes the directory, and ROOT where missing, and locks it. -EEXIST when there is one. */
+int state_dir_create(struct state_dir *dir, const char *root, const char *id, struct error *err);
+
+/* Opens and locks one that exists. -ENOENT with STATE_NO_SUCH_CONTAINER. */
+int state_dir_open(struct state_dir *dir, const char *root, const char *id, struct error *err);
+
+/* The same without waiting for the lock, for who only looks. */
+int state_dir_look(struct state_dir *dir, const char *root, const char *id, struct error *err);
+
+/* Others may go on. The directory stays open. */
+void state_dir_unlock(struct state_dir *dir);
+
+int state_dir_write(const struct state_dir *dir, const struct oci_runtime_state *state, struct error *err);
+
+/* -ENOENT without a message when there is no state.json yet. */
+int state_dir_read(const struct state_dir *dir, struct oci_runtime_state *state, struct error *err);
+
+/* A file of the directory, replaced as a whole. */
+int state_dir_save(const struct state_dir *dir, const char *name, const char *text, size_t len, struct error *err);
+
+/* Removes everything. */
+int state_dir_remove(struct state_dir *dir, struct error *err);
+
+/* Closes, and unlocks. May be called twice. */
+void state_dir_close(struct state_dir *dir);
+#define _cleanup_state_dir_ __attribute__((cleanup(state_dir_close)))
+
+/* Names of all containers, sorted. No ROOT is no container. */
+int state_list(const char *root, struct strv *ids, struct error *err);
+
+/* A process as it is remembered. pid 0 when it is gone already. */
+struct oci_process_ref process_ref(int pid);
+
+/* It runs: it exists, is the same, and no zombie. */
+bool process_ref_lives(const struct oci_process_ref *ref);
+
+/* A pidfd of the process, -ESRCH when it does not live. */
+int process_ref_open(const struct oci_process_ref *ref);
+
+/* What the container is now: OCI_STOPPED as soon as its process 1 is dead. */
+enum oci_status state_status(const struct oci_runtime_state *state);
+
+/* The document of the specification; strings stay those of *state, which has to live longer. */
+struct oci_state state_for_others(const struct oci_runtime_state *state, enum oci_status status);
+
+#endif
