@@ -57,6 +57,9 @@ int backend_start(struct guest *g, struct error *err);
 int backend_join_attach(struct guest *g, pid_t pid, const int *outside_fds, struct event *ret_event, struct error *err);
 int backend_join_start(struct guest *g, int task, struct error *err);
 
+/* What the guest itself calls its first task and process: 0 or -errno. While that task lives. */
+int backend_first_ids(struct guest *g, int *ret_vtid, int *ret_vpid);
+
 /* Kills every task that is left, releases everything. Returns NULL. */
 struct guest *backend_close(struct guest *g);
 

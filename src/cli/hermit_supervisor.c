@@ -7,18 +7,39 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/commands.h"
+#include "cli/oci_arguments.h"
+#include "supervisor/selfcopy.h"
 
+/* In the order of a container's life. */
 static const struct command commands[] = {
+	{ "spec", "write a config.json to start from", cmd_oci_spec },
+	{ "create", "create a container that waits for its start", cmd_oci_create },
+	{ "start", "let the program of a created container run", cmd_oci_start },
+	{ "run", "create, start, wait and delete in one", cmd_oci_run },
+	{ "exec", "run one more process in a container", cmd_oci_exec },
+	{ "state", "print the state of a container", cmd_oci_state },
+	{ "list", "list the containers", cmd_oci_list },
+	{ "ps", "show the processes of a container", cmd_oci_ps },
+	{ "events", "print what a container uses", cmd_oci_events },
+	{ "kill", "send a signal to a container", cmd_oci_kill },
+	{ "pause", "stop all processes of a container", cmd_oci_pause },
+	{ "resume", "let a paused container go on", cmd_oci_resume },
+	{ "update", "change the limits of a container", cmd_oci_update },
+	{ "delete", "remove a container", cmd_oci_delete },
+	{ "features", "print what this runtime can do", cmd_oci_features },
+	{ "checkpoint", "not supported", cmd_oci_checkpoint },
+	{ "restore", "not supported", cmd_oci_restore },
 	{ "version", "print the version of this program and of what it works with", cmd_version },
 };
 
 static const struct command_table table = {
 	.program = "hermit-supervisor",
-	.usage = "--config FILE [OPTION...] [ID]\n       hermit-supervisor COMMAND [ARGUMENT...]",
+	.usage = "[GLOBAL-OPTION...] COMMAND [ARGUMENT...]\n       hermit-supervisor --config FILE [OPTION...] [ID]",
 	.purpose = "Runs OCI containers deterministically.",
 	.commands = commands,
 	.count = ARRAY_SIZE(commands),
-	.trailer = "'hermit-supervisor --config FILE --help' lists the options of a run.\n",
+	.trailer = "'hermit-supervisor --usage' lists the global options, 'hermit-supervisor help COMMAND' says more about a "
+		   "command,\n'hermit-supervisor --config FILE --help' lists the options of a run.\n",
 };
 
 /* Without a command, options that name a bundle ask for a run in the foreground. */
@@ -32,10 +53,31 @@ static bool asks_for_run(const char *word)
 	return false;
 }
 
+/* Commands whose process, or a child of it, is seen from inside a container before it executes the container's program. */
+static bool enters_a_container(const char *command)
+{
+	return !strcmp(command, "create") || !strcmp(command, "run") || !strcmp(command, "exec");
+}
+
+static bool asks_for_help(const char *word)
+{
+	return !strcmp(word, "--help") || !strcmp(word, "-h");
+}
+
 int main(int argc, char **argv)
 {
+	struct error err = { 0 };
+	int command;
+
 	log_setup(STDERR_FILENO, LOG_LEVEL_WARNING, false, "hermit-supervisor");
-	if (argc > 1 && asks_for_run(argv[1]))
+	if (argc < 2 || asks_for_help(argv[1]))
+		return command_dispatch(&table, argc - 1, argv + 1);
+	if (asks_for_run(argv[1]))
 		return cmd_oci_direct(argc, argv);
-	return command_dispatch(&table, argc - 1, argv + 1);
+	command = oci_arguments_parse(argc, argv);
+	if (command < 0)
+		return -1 - command;
+	if (command < argc && enters_a_container(argv[command]) && selfcopy_ensure(argv, &err) < 0)
+		return oci_fail(&err, OCI_EXIT_FAILURE);
+	return command_dispatch(&table, argc - command, argv + command);
 }

@@ -517,11 +517,32 @@ static int wait_for_word(const char *path, const char *word)
 	return -ETIMEDOUT;
 }
 
+static const struct cgroup_hierarchy *freezer_of(const struct cgroup *cgroup)
+{
+	return cgroup->unified ? cgroup_find(cgroup, "") : cgroup_find(cgroup, "freezer");
+}
+
+static const char *freezer_value(const struct cgroup *cgroup, bool frozen)
+{
+	if (cgroup->unified)
+		return frozen ? "1" : "0";
+	return frozen ? "FROZEN" : "THAWED";
+}
+
+void cgroup_freeze_begin(const struct cgroup *cgroup, bool frozen)
+{
+	const struct cgroup_hierarchy *h = freezer_of(cgroup);
+	_cleanup_free_ char *file = h ? join(h->directory, cgroup->unified ? "/cgroup.freeze" : "/freezer.state") : NULL;
+
+	if (file)
+		(void)fd_write_file(AT_FDCWD, file, freezer_value(cgroup, frozen));
+}
+
 int cgroup_freeze(const struct cgroup *cgroup, bool frozen, struct error *err)
 {
-	const struct cgroup_hierarchy *h = cgroup->unified ? cgroup_find(cgroup, "") : cgroup_find(cgroup, "freezer");
+	const struct cgroup_hierarchy *h = freezer_of(cgroup);
 	_cleanup_free_ char *file = NULL, *events = NULL;
-	const char *value = cgroup->unified ? (frozen ? "1" : "0") : frozen ? "FROZEN" : "THAWED";
+	const char *value = freezer_value(cgroup, frozen);
 	const char *word = cgroup->unified ? (frozen ? "frozen 1" : "frozen 0") : value;
 	int r;
 

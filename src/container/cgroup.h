@@ -41,11 +41,21 @@ int cgroup_apply(const struct cgroup *cgroup, const struct oci_resources *resour
 /* Stops or continues all processes, and waits until it is so. -ENOTSUP without a freezer. */
 int cgroup_freeze(const struct cgroup *cgroup, bool frozen, struct error *err);
 
+/* Tells the freezer, and waits for nothing. Without one it does nothing. */
+void cgroup_freeze_begin(const struct cgroup *cgroup, bool frozen);
+
 /* Process numbers of everything in the cgroup and below, ascending. *ret is the caller's. */
 int cgroup_pids(const struct cgroup *cgroup, pid_t **ret, size_t *ret_n, struct error *err);
 
 /* Sends the signal to everything in it. SIGKILL reaches also what is forked meanwhile. */
 int cgroup_signal(const struct cgroup *cgroup, int signo, struct error *err);
+
+/* What has been used; what the layout does not count is not set. */
+struct cgroup_stats {
+	struct oci_u64 cpu_ns, memory, memory_peak, memory_limit, memory_failures, pids, pids_limit;
+};
+
+void cgroup_read_stats(const struct cgroup *cgroup, struct cgroup_stats *ret);
 
 /* Removes the directories. Waits a moment for processes that are on their way out. -EBUSY if some stay. */
 int cgroup_remove(const struct cgroup *cgroup, struct error *err);

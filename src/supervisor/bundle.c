@@ -2,22 +2,35 @@
 /* From an OCI bundle to a run: see bundle.h. */
 #include "supervisor/bundle.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "supervisor/launch.h"
 
 static const char *const taken[] = {
 	"seed", "epoch", "uptime", "quantum", "cpus", "memory", "mtime", "strict", "allow-uncontrolled", "timeout", "no-pin",
-	"quiet", "log", "log-file",
+	"quiet", "log", "log-file", "log-events", "log-bytes",
 };
+
+/* Files of the host: whoever may write a config.json is not always one who may write these. */
+static const char *const never_by_annotation[] = { "log-file", "log-events" };
 
 bool bundle_takes_option(const struct option_spec *spec)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(taken); i++)
 		if (!strcmp(taken[i], spec->name))
+			return true;
+	return false;
+}
+
+static bool is_never_by_annotation(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(never_by_annotation); i++)
+		if (!strcmp(never_by_annotation[i], name))
 			return true;
 	return false;
 }
@@ -28,14 +41,19 @@ static int take_annotation(struct run_options *o, const struct oci_pair *pair, s
 	const struct option_spec *spec;
 	int r;
 
+	if (!strcmp(pair->key, BUNDLE_OFF_ANNOTATION))
+		return 0; /* bundle_is_untrapped() */
+
 	if (strncmp(pair->key, BUNDLE_ANNOTATION_PREFIX, prefix) != 0)
 		return 0;
 	spec = option_find(pair->key + prefix);
 	/* Other parts of this program have annotations too; an unknown one is not an error, as the specification demands. */
 	if (!spec || !bundle_takes_option(spec)) {
-		log_debug("annotation %s is not an option of a run", pair->key);
+		log_warning("annotation %s is not an option of a run", pair->key);
 		return 0;
 	}
+	if (is_never_by_annotation(spec->name))
+		return error_set(err, EPERM, "annotations.%s: names a file of the host, which only the defaults file may do", pair->key);
 	r = run_options_set(o, spec, pair->value, err);
 	if (r < 0)
 		error_prefix(err, "annotations.%s", pair->key);
@@ -50,6 +68,47 @@ int bundle_load(struct bundle *b, const char *path, struct run_options *o, struc
 	for (size_t i = 0; r == 0 && i < b->config.annotations.count; i++)
 		r = take_annotation(o, &b->config.annotations.items[i], err);
 	return r;
+}
+
+static int parse_truth(const char *text)
+{
+	if (!strcmp(text, "true") || !strcmp(text, "1"))
+		return 1;
+	return strcmp(text, "false") != 0 && strcmp(text, "0") != 0 ? -EINVAL : 0;
+}
+
+int bundle_is_untrapped(const struct bundle *b, bool *ret, struct error *err)
+{
+	static const struct {
+		const char *key, *value;
+	} sandboxes[] = {
+		{ "io.kubernetes.cri.container-type", "sandbox" },
+		{ "io.kubernetes.cri-o.ContainerType", "sandbox" },
+	};
+	const char *off = oci_annotation(&b->config, BUNDLE_OFF_ANNOTATION);
+	int r = off ? parse_truth(off) : 0;
+
+	if (r < 0)
+		return error_set(err, EINVAL, "annotations.%s: '%s' is neither true nor false", BUNDLE_OFF_ANNOTATION, off);
+	*ret = r == 1;
+	for (size_t i = 0; i < ARRAY_SIZE(sandboxes); i++) {
+		const char *value = oci_annotation(&b->config, sandboxes[i].key);
+
+		*ret = *ret || (value && !strcmp(value, sandboxes[i].value));
+	}
+	return 0;
+}
+
+int bundle_load_defaults(struct run_options *o, const char *path, struct error *err)
+{
+	const char *name = path ? path : BUNDLE_DEFAULTS_FILE;
+	_cleanup_free_ char *text = NULL;
+	int r;
+
+	r = fd_read_file(AT_FDCWD, name, 1 << 20, &text, NULL);
+	if (r == -ENOENT && !path)
+		return 0;
+	return r < 0 ? error_errno(err, -r, "%s", name) : run_options_from_defaults(o, text, name, bundle_takes_option, err);
 }
 
 int bundle_prepare(struct bundle *b, const char *directory, const struct run_options *o, struct error *err)

@@ -28,7 +28,7 @@ struct control_request {
 struct control_answer {
 	int32_t code; /* 0, or an errno value with a message */
 	int32_t status; /* exit status that fits a failure */
-	char text[1000];
+	char text[1024];
 };
 
 enum { CONTROL_BACKLOG = 64 };

@@ -121,6 +121,13 @@ char *run_options_to_json(const struct run_options *o);
  */
 int run_options_from_json(struct run_options *o, const char *text, const char *name, struct error *err);
 
+/*
+ * The same for a file of defaults that a person writes: one object of options and values, { "seed": 7, "strict": true }. Options that
+ * `wanted` does not take are an error.
+ */
+int run_options_from_defaults(struct run_options *o, const char *text, const char *name,
+			      bool (*wanted)(const struct option_spec *spec), struct error *err);
+
 /* A word so that a POSIX shell reads it as it is; the caller frees. */
 char *shell_quote(const char *word);
 

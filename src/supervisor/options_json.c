@@ -176,7 +176,8 @@ static int set_from_json(struct run_options *o, const struct option_spec *spec, 
 	return 0;
 }
 
-static int options_from_json(struct run_options *o, json_t *options, struct error *err)
+static int options_from_json(struct run_options *o, json_t *options, bool (*wanted)(const struct option_spec *spec),
+			     struct error *err)
 {
 	const struct option_spec *spec;
 	const char *name;
@@ -187,6 +188,8 @@ static int options_from_json(struct run_options *o, json_t *options, struct erro
 		spec = option_find(name);
 		if (!spec || strcmp(spec->name, name) != 0)
 			return error_set(err, EINVAL, "options: there is no option '%s'", name);
+		if (wanted && !wanted(spec))
+			return error_set(err, EINVAL, "options: '%s' has no meaning here", name);
 		r = set_from_json(o, spec, value, err);
 		if (r < 0)
 			return r;
@@ -238,7 +241,7 @@ static int check_fingerprint(const json_t *document, struct error *err)
 		return 0;
 	r = run_options_init(&alone);
 	if (r == 0)
-		r = options_from_json(&alone, json_object_get(document, "options"), err);
+		r = options_from_json(&alone, json_object_get(document, "options"), NULL, err);
 	if (r == 0)
 		r = command_from_json(&alone, json_object_get(document, "command"), err);
 	if (r == 0)
@@ -265,9 +268,26 @@ int run_options_from_json(struct run_options *o, const char *text, const char *n
 	if (r == 0)
 		r = check_fingerprint(document, err);
 	if (r == 0)
-		r = options_from_json(o, json_object_get(document, "options"), err);
+		r = options_from_json(o, json_object_get(document, "options"), NULL, err);
 	if (r == 0 && json_array_size(json_object_get(document, "command")) > 0)
 		r = command_from_json(o, json_object_get(document, "command"), err);
+	if (r < 0)
+		error_prefix(err, "%s", name);
+	return r;
+}
+
+int run_options_from_defaults(struct run_options *o, const char *text, const char *name,
+			      bool (*wanted)(const struct option_spec *spec), struct error *err)
+{
+	_cleanup_json_ json_t *document = NULL;
+	json_error_t where;
+	int r;
+
+	document = json_loads(text, JSON_REJECT_DUPLICATES, &where);
+	if (!document)
+		return error_set(err, EINVAL, "%s:%d:%d: %s", name, where.line, where.column, where.text);
+	r = json_is_object(document) ? options_from_json(o, document, wanted, err)
+				     : error_set(err, EINVAL, "an object of options was expected");
 	if (r < 0)
 		error_prefix(err, "%s", name);
 	return r;

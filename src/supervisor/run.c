@@ -31,7 +31,7 @@
 
 enum {
 	MAX_SIGNALS = 16,
-	ENGINE_VTID = CONTAINER_GUEST_PID, /* the guest's first process in its own pid namespace, with our own init before it */
+	MAX_OUTSIDE = 32,
 };
 
 /* Real time after which a silent guest is looked at: is it computing, or asleep in the kernel? */
@@ -150,37 +150,78 @@ static void terminal_restore(const struct terminal_state *t)
 
 /* ---- beginning ---- */
 
+/* One that a container which exists already may use. */
+static int allowed_cpu(pid_t pid, int wish)
+{
+	cpu_set_t allowed;
+
+	if (sched_getaffinity(pid, sizeof(allowed), &allowed) < 0 || wish < 0 || wish >= CPU_SETSIZE || CPU_ISSET(wish, &allowed))
+		return wish;
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &allowed))
+			return cpu;
+	return wish;
+}
+
 static void choose_cpu(struct run *run)
 {
 	int cpu = sched_getcpu();
 
+	if (run->request->host)
+		cpu = allowed_cpu(run->container.guest_pid, cpu);
 	run->cpu = cpu < 0 ? 0 : (unsigned)cpu;
 	run->spec.pin_cpu = !run->request->no_pin && cpu >= 0;
 	run->spec.cpu = run->cpu;
 }
 
+/* The descriptors of a guest that come from outside: the standard ones, and those after them that were preserved. */
+static void list_outside(int fds[MAX_OUTSIDE + 1], unsigned preserved)
+{
+	unsigned n = STDERR_FILENO + 1 + preserved;
+
+	n = n < MAX_OUTSIDE ? n : MAX_OUTSIDE;
+	for (unsigned fd = 0; fd < n; fd++)
+		fds[fd] = (int)fd;
+	fds[n] = -1;
+}
+
+/* Makes the container; the relay of its terminal where it has one. */
+static int make_container(struct run *run, struct error *err)
+{
+	int r;
+
+	run->filter = backend_filter_new(run->request->engine.allow_uncontrolled, err);
+	if (!run->filter)
+		return err->code ? -err->code : -ENOMEM;
+	run->spec.install_filter = backend_filter_install;
+	run->spec.filter_arg = run->filter;
+	r = container_create(&run->spec, &run->container, err);
+	if (r < 0)
+		return r;
+	run->has_container = true;
+	return run->container.console_fd >= 0 ? relay_start(&run->relay, run->container.console_fd, err) : 0;
+}
+
 static int start_guest(struct run *run, struct error *err)
 {
-	static const int outside[] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, -1 };
+	const struct run_host *host = run->request->host;
+	int outside[MAX_OUTSIDE + 1];
 	struct backend_options options = {
 		.cpu = run->cpu,
 		.pin = run->spec.pin_cpu,
 		.outside_fds = outside,
 		.watchdog_ns = WATCHDOG_NS,
 		.host_signals = run->signals,
+		.listener_made = host ? host->listener_made : NULL,
+		.listener_arg = host ? host->arg : NULL,
 	};
 	struct error said = { 0 };
 	int r;
 
-	r = container_create(&run->spec, &run->container, err);
+	list_outside(outside, run->spec.preserve_fds);
+	r = host ? 0 : make_container(run, err);
 	if (r < 0)
 		return r;
-	run->has_container = true;
-	if (run->container.console_fd >= 0) {
-		r = relay_start(&run->relay, run->container.console_fd, err);
-		if (r < 0)
-			return r;
-	}
 	r = backend_attach(&options, run->container.guest_pid, &run->guest, err);
 	if (r < 0)
 		return r;
@@ -215,14 +256,11 @@ static char *make_cpuinfo(const struct engine_options *options)
 	return cpuid_cpuinfo(&model, cpuid_host_query, NULL);
 }
 
-static int begin(struct run *run, struct error *err)
+/* What concerns the caller as a program in the foreground. */
+static int take_foreground(struct run *run, struct error *err)
 {
-	const struct run_request *request = run->request;
-	struct engine_options options = request->engine;
-	struct rlimit limits[LIMITS_COUNT];
 	int r;
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &run->start);
 	r = container_enter_userns(err);
 	if (r < 0)
 		return r;
@@ -231,24 +269,58 @@ static int begin(struct run *run, struct error *err)
 	if (r < 0)
 		return r;
 	terminal_save(&run->terminal);
-	choose_cpu(run);
-	run->filter = backend_filter_new(request->engine.allow_uncontrolled, err);
-	if (!run->filter)
-		return err->code ? -err->code : -ENOMEM;
-	run->spec.install_filter = backend_filter_install;
-	run->spec.filter_arg = run->filter;
-	r = start_guest(run, err);
+	return 0;
+}
+
+/* The container is ours from now on, whatever comes. */
+static int take_host(struct run *run, struct error *err)
+{
+	const struct run_host *host = run->request->host;
+	size_t n = 0;
+
+	run->container = *host->container;
+	run->has_container = true;
+	*host->container = CONTAINER_NONE;
+	for (size_t i = 0; host->signals[i] && n < MAX_SIGNALS - 1; i++)
+		run->signals[n++] = host->signals[i];
+	if (run->request->timeout_ns)
+		run->signals[n++] = SIGALRM;
+	return block_signals(run, err);
+}
+
+static int make_engine(struct run *run, struct error *err)
+{
+	struct engine_options options = run->request->engine;
+	struct rlimit limits[LIMITS_COUNT];
+	int r, vtid, vpid;
+
+	r = backend_first_ids(run->guest, &vtid, &vpid);
 	if (r < 0)
-		return r;
+		return error_errno(err, -r, "the guest's ids");
 	apply_limits(run, limits);
 	options.limits = limits;
 	options.cpuinfo = run->cpuinfo = make_cpuinfo(&options);
 	if (!options.cpuinfo)
 		return error_errno(err, ENOMEM, "/proc/cpuinfo");
-	run->engine = engine_new(&options, run->guest, run->spec.own_init ? ENGINE_VTID : 1,
-				 run->spec.own_init ? ENGINE_VTID : 1);
-	if (!run->engine)
-		return error_errno(err, ENOMEM, "engine");
+	run->engine = engine_new(&options, run->guest, vtid, vpid);
+	return run->engine ? 0 : error_errno(err, ENOMEM, "engine");
+}
+
+static int begin(struct run *run, struct error *err)
+{
+	const struct run_request *request = run->request;
+	int r;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &run->start);
+	r = request->host ? take_host(run, err) : take_foreground(run, err);
+	if (r < 0)
+		return r;
+	choose_cpu(run);
+	r = start_guest(run, err);
+	if (r == 0)
+		r = make_engine(run, err);
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < request->n_observers; i++)
 		engine_observe(run->engine, &request->observers[i]);
 	set_timer(request->timeout_ns);
@@ -280,23 +352,97 @@ static int on_outside(struct run *run, const struct event *event, struct run_res
 	return 0;
 }
 
+static int tell_engine(struct run *run, const struct event *event, struct error *err)
+{
+	int r = engine_event(run->engine, event);
+
+	return r < 0 ? error_set(err, -r, "%s", engine_failure(run->engine)) : 0;
+}
+
+int run_send_signal(struct run *run, int signo, struct error *err)
+{
+	return tell_engine(run, &(struct event){ .kind = EVENT_OUTSIDE, .signo = signo }, err);
+}
+
+/* The engine knows of it by now, so it has to know of its end: as an event where the backend has buried it already. */
+static void join_failed(struct run *run, pid_t pid, int task, bool buried)
+{
+	struct error unread = { 0 };
+
+	if (buried)
+		(void)tell_engine(run, &(struct event){ .kind = EVENT_EXIT, .task = task }, &unread);
+	else
+		(void)kill(pid, SIGKILL);
+}
+
+int run_join(struct run *run, pid_t pid, int channel, unsigned preserved, int *ret_status, struct error *err)
+{
+	struct container joining = CONTAINER_NONE;
+	struct error said = { 0 };
+	struct event event;
+	int outside[MAX_OUTSIDE + 1], r;
+
+	*ret_status = EXIT_CODE_TOOL;
+	joining.channel = channel;
+	list_outside(outside, preserved);
+	r = backend_join_attach(run->guest, pid, outside, &event, err);
+	if (r < 0)
+		(void)kill(pid, SIGKILL);
+	else
+		r = tell_engine(run, &event, err);
+	if (r == 0) {
+		r = container_release(&joining, err);
+		if (r == 0)
+			r = backend_join_start(run->guest, event.task, err);
+		if (r < 0)
+			join_failed(run, pid, event.task, r == -ECHILD);
+	}
+	if (r < 0 && container_exec_error(&joining, &said) == 1) {
+		*err = said;
+		*ret_status = joining.failure_status;
+	}
+	(void)close(channel);
+	return r;
+}
+
+/* A host signal of a run that somebody watches over. 1 when the run ends by it. */
+static int on_host_signal(struct run *run, const struct event *event, struct run_result *result, struct error *err)
+{
+	const struct run_host *host = run->request->host;
+	int r;
+
+	if (event->signo == SIGALRM && run->request->timeout_ns) {
+		result->end = RUN_TIMEOUT;
+		return 1;
+	}
+	r = host->signal(host->arg, run, event->signo, err);
+	if (r == 1) {
+		result->end = RUN_KILLED;
+		run->last_request = SIGKILL;
+	}
+	return r;
+}
+
 /* Waits for one event and tells the engine. 1 when the run ends by it. */
 static int take_event(struct run *run, struct run_result *result, struct error *err)
 {
+	const struct run_host *host = run->request->host;
 	struct event event = { 0 };
 	int r;
 
 	r = run->guest->ops->wait(run->guest, &event);
 	if (r < 0)
 		return error_errno(err, -r, "waiting for the guest");
+	if (event.kind == EVENT_OUTSIDE && host)
+		return on_host_signal(run, &event, result, err);
 	if (event.kind == EVENT_OUTSIDE && on_outside(run, &event, result))
 		return 1;
-	if (event.kind == EVENT_EXEC)
+	if (event.kind == EVENT_EXEC && !run->executed) {
 		run->executed = true;
-	r = engine_event(run->engine, &event);
-	if (r < 0)
-		return error_set(err, -r, "%s", engine_failure(run->engine));
-	return 0;
+		if (host && host->executed)
+			host->executed(host->arg);
+	}
+	return tell_engine(run, &event, err);
 }
 
 /* Carries out one step. 1 when it was the last one. */

@@ -14,6 +14,24 @@
 #include "container/container.h"
 #include "engine/engine.h"
 
+struct run;
+
+/*
+ * The run of a container that exists already and that somebody else watches over: the caller's terminal and signals are not
+ * touched, nothing is forwarded. Everything is borrowed but the container, which is destroyed at the end.
+ */
+struct run_host {
+	struct container *container; /* waits for its go-ahead; its filter is the one of backend_filter_new() */
+	const int *signals;          /* host signals that are handed to .signal, ended by 0 */
+	/* One of them came. 0: go on; 1: everything is killed, the run ends (RUN_KILLED); -errno with a message. */
+	int (*signal)(void *arg, struct run *run, int signo, struct error *err);
+	/* See struct backend_options. */
+	int (*listener_made)(void *arg, int listener);
+	/* The program is loaded. */
+	void (*executed)(void *arg);
+	void *arg;
+};
+
 /* Everything is borrowed. */
 struct run_request {
 	const struct container_spec *spec; /* install_filter and pinning are filled in by run_guest() */
@@ -23,6 +41,7 @@ struct run_request {
 	bool quiet; /* uncontrolled happenings are not listed */
 	const struct engine_observer *observers;
 	size_t n_observers;
+	const struct run_host *host; /* NULL: the container is made here, in the foreground */
 };
 
 enum run_end {
@@ -51,5 +70,15 @@ struct run_result {
  * everything. SIGWINCH, SIGUSR1 and SIGUSR2 go to the guest's first process. Those that the caller ignores stay ignored.
  */
 int run_guest(const struct run_request *request, struct run_result *ret, struct error *err);
+
+/* For run_host.signal: a signal for the guest's first process; 0: signals were sent to guests by other ways. */
+int run_send_signal(struct run *run, int signo, struct error *err);
+
+/*
+ * For run_host.signal: a process made by container_create_inside() joins the run and gets its go-ahead over its channel, which is
+ * taken. `preserved` descriptors after the standard ones count as the outside's. 0 when its filter is in place. A failure (-errno
+ * with a message, *ret_status 125..127) is the process's end, not the run's.
+ */
+int run_join(struct run *run, pid_t pid, int channel, unsigned preserved, int *ret_status, struct error *err);
 
 #endif

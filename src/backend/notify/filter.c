@@ -50,7 +50,7 @@ static int set_attributes(scmp_filter_ctx context)
 	return r;
 }
 
-static int export_program(scmp_filter_ctx context, struct sock_fprog *ret_program)
+int filter_export(void *context, struct sock_fprog *ret_program)
 {
 	_cleanup_close_ int fd = -1;
 	_cleanup_free_ struct sock_filter *code = NULL;
@@ -99,7 +99,7 @@ struct backend_filter *filter_build(const struct filter_rule *rules, size_t n_ru
 	}
 	if (add_rules(context, rules, n_rules, err) < 0)
 		return NULL;
-	r = export_program(context, &filter->program);
+	r = filter_export(context, &filter->program);
 	if (r < 0) {
 		(void)error_errno(err, -r, "cannot generate the seccomp filter");
 		return NULL;

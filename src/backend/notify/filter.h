@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The seccomp filter of the guest. What no rule names is notified; calls of another architecture (i386, x32) fail with
- * ENOSYS. libseccomp is known to filter.c only.
+ * ENOSYS. libseccomp is known to filter.c and profile.c only.
  */
 #ifndef HS_BACKEND_NOTIFY_FILTER_H
 #define HS_BACKEND_NOTIFY_FILTER_H
@@ -24,5 +24,10 @@ struct backend_filter *filter_build(const struct filter_rule *rules, size_t n_ru
  * the descriptor in rbx.
  */
 #define FILTER_HANDOVER 0x6865726d6974ull
+
+struct sock_fprog;
+
+/* The program of a context of libseccomp. ret_program->filter is the caller's. 0 or -errno. */
+int filter_export(void *context, struct sock_fprog *ret_program);
 
 #endif

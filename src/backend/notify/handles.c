@@ -168,30 +168,40 @@ static void from_pollfds(struct handle_poll *polls, size_t n, const struct pollf
 		polls[i].revents = fds[i].revents;
 }
 
+static int count_ready(const struct pollfd *fds, size_t n_fds)
+{
+	int ready = 0;
+
+	for (size_t i = 0; i < n_fds; i++)
+		ready += fds[i].revents != 0;
+	return ready;
+}
+
 /*
- * Waits for input from outside, or for a host signal. What the signal descriptor has is taken at once: SIGCHLD may
- * turn out to be nothing that the engine has to know.
+ * Waits for input from outside, for a host signal, or for a call of a task that runs without having the turn. What the signal
+ * descriptor has is taken at once: SIGCHLD may turn out to be nothing that the engine has to know. Behind the n_fds there is room
+ * for notify_own_polls() more.
  */
 static int poll_outside(struct notify *n, struct pollfd *fds, size_t n_fds, int timeout_ms)
 {
 	int ready, r;
 
 	for (;;) {
-		fds[n_fds] = (struct pollfd){ .fd = n->signal_fd, .events = POLLIN };
-		ready = poll(fds, n_fds + 1, timeout_ms);
+		size_t n_own = notify_own_polls(n, fds + n_fds);
+
+		ready = poll(fds, n_fds + n_own, timeout_ms);
 		if (ready < 0 && errno != EINTR)
 			return -errno;
 		if (ready <= 0)
 			return ready;
-		if (fds[n_fds].revents == 0)
-			return ready;
-		r = notify_take_signals(n);
+		r = notify_take(n, fds + n_fds);
 		if (r < 0)
 			return r;
 		if (n->queue.n > 0)
 			return -EINTR;
-		if (ready > 1)
-			return ready - 1;
+		ready = count_ready(fds, n_fds);
+		if (ready > 0)
+			return ready;
 	}
 }
 
@@ -201,8 +211,8 @@ int notify_handles_poll(struct guest *g, struct handle_poll *polls, size_t n_pol
 	_cleanup_free_ struct pollfd *many = NULL;
 	int r;
 
-	if (n_polls >= ARRAY_SIZE(few)) {
-		many = calloc(n_polls + 1, sizeof(*many));
+	if (n_polls + notify_of(g)->n_listeners >= ARRAY_SIZE(few)) {
+		many = calloc(n_polls + notify_of(g)->n_listeners + 1, sizeof(*many));
 		if (!many)
 			return -ENOMEM;
 		fds = many;

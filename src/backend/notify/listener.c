@@ -14,6 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+
 /* Linux 6.6, younger than some headers */
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS   SECCOMP_IOW(4, __u64)
@@ -37,43 +39,45 @@ static int prepare_messages(struct notify *n)
 	return n->request && n->response ? 0 : -ENOMEM;
 }
 
-/* A place in the list: one whose listener is gone, or a new one. NULL: out of memory. */
-static struct pollfd *find_place(struct notify *n)
+static int grow(struct notify *n)
 {
-	struct pollfd *grown;
+	struct pollfd *polls = reallocarray(n->own_polls, n->n_listeners + 2, sizeof(*polls));
+	int *listeners;
 
-	for (size_t i = 0; i < n->n_listeners; i++)
-		if (n->listeners[i].fd < 0)
-			return &n->listeners[i];
-	grown = reallocarray(n->listeners, n->n_listeners + 2, sizeof(*grown));
-	if (!grown)
-		return NULL;
-	n->listeners = grown;
-	return &n->listeners[n->n_listeners++];
+	if (!polls)
+		return -ENOMEM;
+	n->own_polls = polls;
+	listeners = reallocarray(n->listeners, n->n_listeners + 1, sizeof(*listeners));
+	if (!listeners)
+		return -ENOMEM;
+	n->listeners = listeners;
+	n->listeners[n->n_listeners++] = -1;
+	return 0;
 }
 
+/* The place of one that is gone is used again. */
 int listeners_add(struct notify *n, int fd)
 {
-	struct pollfd *place;
+	size_t i = 0;
 	int r;
 
 	r = prepare_messages(n);
+	while (i < n->n_listeners && n->listeners[i] >= 0)
+		i++;
+	if (r == 0 && i == n->n_listeners)
+		r = grow(n);
 	if (r < 0)
 		return r;
-	place = find_place(n);
-	if (!place)
-		return -ENOMEM;
-	*place = (struct pollfd){ .fd = fd, .events = POLLIN };
+	n->listeners[i] = fd;
 	/* a hint only: before Linux 6.6 the wake-up is an ordinary one */
 	(void)ioctl(fd, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
 	return 0;
 }
 
-void listener_close(struct pollfd *listener)
+void listener_close(int *listener)
 {
-	if (listener->fd >= 0)
-		(void)close(listener->fd);
-	listener->fd = -1;
+	cleanup_close(listener);
+	*listener = -1;
 }
 
 void listeners_deinit(struct notify *n)

@@ -50,7 +50,7 @@ static int stop_on_the_way(struct notify *n, const struct notify_task *t)
 
 	r = companion_interrupt(t->tid);
 	if (r == 0)
-		r = listener_reply(n, t->cookie, RESTART);
+		r = listener_reply(n, &t->cookie, RESTART);
 	return r < 0 ? r : await_stop(t);
 }
 
@@ -72,7 +72,7 @@ static int look_at_listener(const struct notify_task *t, struct user_regs_struct
 /* The same call again. */
 static int park_again(struct notify *n, struct notify_task *t)
 {
-	struct pollfd fd = { .fd = n->listener, .events = POLLIN };
+	struct pollfd fd = { .fd = t->cookie.listener, .events = POLLIN };
 	struct event event;
 	pid_t tid;
 	int r;
@@ -83,7 +83,7 @@ static int park_again(struct notify *n, struct notify_task *t)
 	do {
 		if (poll(&fd, 1, PATIENCE_MS) <= 0)
 			return -ETIMEDOUT;
-		r = listener_receive(n, &tid, &t->cookie, &event);
+		r = listener_receive(n, fd.fd, &tid, &t->cookie, &event);
 	} while (r == 0);
 	if (r < 0)
 		return r;

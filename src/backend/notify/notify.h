@@ -68,8 +68,9 @@ struct object_mount {
 struct notify {
 	struct guest guest; /* first: guest_ops get a pointer to it */
 
-	struct pollfd *listeners; /* .fd -1: nobody is left below it; n_listeners of them, and one more place for signal_fd */
+	int *listeners; /* -1: nobody is left below it */
 	size_t n_listeners;
+	struct pollfd *own_polls; /* room for notify_own_polls() */
 	int signal_fd; /* SIGCHLD and the host signals of the run */
 	int proc_fd;   /* the supervisor's /proc */
 	int watchdog_ms;
@@ -128,7 +129,7 @@ struct notify_task *notify_find(struct guest *g, int task);
 int listeners_add(struct notify *n, int fd);
 void listeners_deinit(struct notify *n);
 /* Nobody is left below this one. */
-void listener_close(struct pollfd *listener);
+void listener_close(int *listener);
 /* Receives one call: 1 with *ret_tid, ret_event->call and *ret_cookie, 0 when it has vanished meanwhile. */
 int listener_receive(struct notify *n, int listener, pid_t *ret_tid, struct call_cookie *ret_cookie, struct event *ret_event);
 /* Answers. A call that has vanished is no error: its task is dying. */
@@ -151,6 +152,10 @@ int companion_get_message(pid_t tid, pid_t *ret_tid);
 
 /* --- wait.c, stops.c, resume.c --- */
 int notify_wait(struct guest *g, struct event *ret_event);
+/* Fills fds with what is always waited for: n_listeners + 1 of them. Returns that. */
+size_t notify_own_polls(const struct notify *n, struct pollfd *fds);
+/* Takes what these have after poll(2); events are queued. */
+int notify_take(struct notify *n, const struct pollfd *fds);
 /* Takes what waitpid and the signal descriptor have; events are queued. */
 int notify_take_signals(struct notify *n);
 int notify_reap(struct notify *n);

@@ -164,7 +164,11 @@ static struct notify *notify_new(const struct backend_options *options)
 	n->listener_made = options->listener_made;
 	n->listener_arg = options->listener_arg;
 	handles_init(n);
-	return n;
+	n->own_polls = calloc(1, sizeof(*n->own_polls));
+	if (n->own_polls)
+		return n;
+	free(n);
+	return NULL;
 }
 
 static int attach(struct notify *n, const struct backend_options *options, pid_t guest_pid, struct error *err)
@@ -300,6 +304,21 @@ int backend_start(struct guest *g, struct error *err)
 	return r < 0 ? error_errno(err, -r, "the guest cannot go on") : 0;
 }
 
+int backend_first_ids(struct guest *g, int *ret_vtid, int *ret_vpid)
+{
+	struct notify *n = notify_of(g);
+	const struct notify_task *t = notify_find(g, 0);
+	struct proc_ids ids;
+	int r;
+
+	r = t ? procfs_ids(n, t->tid, n->pid_depth, &ids) : -ESRCH;
+	if (r < 0)
+		return r;
+	*ret_vtid = ids.vtid;
+	*ret_vpid = ids.vpid;
+	return 0;
+}
+
 int backend_join_attach(struct guest *g, pid_t pid, const int *outside_fds, struct event *ret_event, struct error *err)
 {
 	struct notify *n = notify_of(g);
@@ -374,6 +393,7 @@ struct guest *backend_close(struct guest *g)
 	n = notify_of(g);
 	kill_all(n);
 	listeners_deinit(n);
+	free(n->own_polls);
 	settle_deinit(n);
 	handles_deinit(n);
 	give_signals_back(n);

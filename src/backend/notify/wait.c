@@ -128,19 +128,28 @@ static int raise_alarm(struct notify *n)
 	return queue_push(&n->queue, &event);
 }
 
-static int take_calls(struct notify *n)
+size_t notify_own_polls(const struct notify *n, struct pollfd *fds)
 {
+	for (size_t i = 0; i < n->n_listeners; i++)
+		fds[i] = (struct pollfd){ .fd = n->listeners[i], .events = POLLIN };
+	fds[n->n_listeners] = (struct pollfd){ .fd = n->signal_fd, .events = POLLIN };
+	return n->n_listeners + 1;
+}
+
+int notify_take(struct notify *n, const struct pollfd *fds)
+{
+	size_t signals = n->n_listeners;
 	int r = 0;
 
-	for (size_t i = 0; r >= 0 && i < n->n_listeners; i++) {
-		struct pollfd *listener = &n->listeners[i];
-
-		if (listener->revents & POLLIN)
-			r = take_call(n, listener->fd);
-		else if (listener->revents & (POLLHUP | POLLERR))
-			listener_close(listener); /* nobody is left who could call; their deaths follow */
+	for (size_t i = 0; r >= 0 && i < signals; i++) {
+		if (fds[i].revents & POLLIN)
+			r = take_call(n, fds[i].fd);
+		else if (fds[i].revents & (POLLHUP | POLLERR))
+			listener_close(&n->listeners[i]); /* nobody is left who could call; their deaths follow */
 	}
-	return r;
+	if (r >= 0 && (fds[signals].revents & POLLIN))
+		r = notify_take_signals(n);
+	return r < 0 ? r : 0;
 }
 
 /* Nobody runs: then there is nobody to watch. */
@@ -153,19 +162,14 @@ static bool is_watched(struct notify *n)
 
 static int wait_more(struct notify *n)
 {
-	struct pollfd only_signals, *signals = n->listeners ? &n->listeners[n->n_listeners] : &only_signals;
+	struct pollfd *fds = n->own_polls;
+	size_t n_fds = notify_own_polls(n, fds);
 	int r;
 
-	*signals = (struct pollfd){ .fd = n->signal_fd, .events = POLLIN };
-	r = poll(n->listeners ? n->listeners : signals, n->n_listeners + 1, is_watched(n) ? n->watchdog_ms : -1);
+	r = poll(fds, n_fds, is_watched(n) ? n->watchdog_ms : -1);
 	if (r < 0)
 		return errno == EINTR ? 0 : -errno;
-	if (r == 0)
-		return raise_alarm(n);
-	r = take_calls(n);
-	if (r >= 0 && (signals->revents & POLLIN))
-		r = notify_take_signals(n);
-	return r < 0 ? r : 0;
+	return r == 0 ? raise_alarm(n) : notify_take(n, fds);
 }
 
 int notify_wait(struct guest *g, struct event *ret_event)
