@@ -18,7 +18,8 @@ expect 9 "run: a signal that is handled"
 bundle waits 'trap "echo term; exit 7" TERM; echo ready; read x; echo "got $x"; while read x; do :; done'
 # ---- create, start, state ----
 mkfifo in
-exec 8<>in
+mkfifo in2
+exec 8<>in 9<>in2
 run rt create --bundle waits --pid-file pid c
 expect 0 "create"
 pid=$(cat pid)
@@ -77,14 +78,14 @@ jq '.process | .args = ["/bin/sh", "-c", "echo from a file; echo $V"] | .env += 
 run rt exec --process process.json d
 expect_out "from a file
 w" "exec --process"
-rt exec --detach --pid-file exec.pid d /bin/sh -c 'read x; echo $x >/dev/null' <in >exec.out 2>&1
+rt exec --detach --pid-file exec.pid d /bin/sh -c 'read x' <in2 >exec.out 2>&1
 epid=$(cat exec.pid)
 ok "exec --detach: the process runs" kill -0 "$epid"
 equal "$(readlink "/proc/$(rt state d | jq .pid)/ns/mnt")" "$(readlink "/proc/$epid/ns/mnt")" "exec: mount namespace"
 equal 2 "$(rt ps -f json d | jq length)" "ps: two processes"
 ok "ps: the exec'd process" sh -c "rt ps -f json d | jq -e 'index($epid)'" >/dev/null
 ok "ps: as ps(1)" sh -c "rt ps d | grep -q 'PID'"
-echo on >&8
+echo on >&9
 until_true is_gone "$epid"
 ok "exec --detach: ended" is_gone "$epid"
 run rt exec --env nonsense d /bin/true
