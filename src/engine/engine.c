@@ -64,6 +64,7 @@ struct engine *engine_free(struct engine *e)
 	task_free_all(e);
 	timerfds_deinit(e);
 	futex_deinit(e);
+	netlinks_deinit(&e->netlinks);
 	inodes_deinit(&e->inodes);
 	sched_deinit(&e->sched);
 	free(e);

@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "engine/futex.h"
 #include "engine/inodes.h"
+#include "engine/netlink_socket.h"
 #include "engine/sched.h"
 #include "engine/sockets.h"
 #include "engine/task.h"
@@ -27,6 +28,7 @@ struct engine {
 	struct futexes futexes;
 	struct inodes inodes;
 	struct port_allocator ports;
+	struct netlinks netlinks;
 
 	struct task *tasks;        /* by birth, living only */
 	struct process *processes; /* by birth, living and zombies */

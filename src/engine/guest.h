@@ -124,6 +124,7 @@ struct dir_entry {
 struct handle_poll {
 	int handle;
 	short events, revents; /* as poll(2) */
+	uint64_t note;         /* the engine's own */
 };
 
 struct signal_state {
@@ -181,6 +182,19 @@ struct guest_ops {
 	/* bind(2) and getsockname(2) on the guest's socket. */
 	int (*handle_bind)(struct guest *g, int handle, const struct sockaddr_storage *address, socklen_t len);
 	int (*handle_address)(struct guest *g, int handle, struct sockaddr_storage *ret_address, socklen_t *ret_len);
+	/*
+	 * One datagram through the guest's socket, to an address or (NULL) where the socket sends by itself; one that is there, with its
+	 * sender's address. Never block: -EAGAIN instead. And an option that is an int (getsockopt(2)).
+	 */
+	ssize_t (*handle_send)(struct guest *g, int handle, const void *buf, size_t len, const void *to, socklen_t to_len);
+	ssize_t (*handle_receive)(struct guest *g, int handle, void *buf, size_t len, void *ret_from, socklen_t from_len);
+	int (*handle_option)(struct guest *g, int handle, int level, int name, int *ret_value);
+	/*
+	 * Sends a netlink request from a socket of our own in the task's network namespace; all that comes back, one message after the
+	 * other, is the caller's to free. May be NULL: then netlink sockets are left to the kernel.
+	 */
+	int (*network_ask)(struct guest *g, int task, int protocol, const void *request, size_t len, void **ret_answer,
+			   size_t *ret_len);
 	/* Sets a limit (RLIMIT_*) of the task's process in the kernel, as far as the host lets it; that it lets less is no error. May be NULL. */
 	int (*set_limit)(struct guest *g, int task, int resource, const struct rlimit *limit);
 

@@ -11,6 +11,7 @@
 
 #include "engine/engine_internal.h"
 #include "engine/fdtable.h"
+#include "engine/handle_netlink.h"
 #include "engine/handlers.h"
 #include "engine/paths.h"
 #include "engine/sockets.h"
@@ -124,6 +125,8 @@ int handle_net_bind(struct engine *e, struct task *t, struct verdict *v)
 
 	if (t->call.done)
 		return bind_done(e, t, v);
+	if (netlink_serves(e, t, (int)a[0], &info))
+		return netlink_bind(e, t, info, v);
 	r = fdtable_info(e, t, (int)a[0], &info);
 	if (r >= 0)
 		r = read_address(e, t, a[1], len, &address);
@@ -163,8 +166,11 @@ int socket_give_port(struct engine *e, struct task *t, int fd)
 int handle_net_connect(struct engine *e, struct task *t, struct verdict *v)
 {
 	struct sockaddr_storage address;
+	const struct fd_info *info;
 	int r;
 
+	if (netlink_serves(e, t, (int)t->call.args[0], &info))
+		return netlink_connect(e, t, info, v);
 	r = read_address(e, t, t->call.args[1], t->call.args[2], &address);
 	if (r < 0)
 		return r == -EFAULT || r == -EINVAL ? verdict_continue(v) : r;
@@ -194,7 +200,18 @@ int handle_net_getpeername(struct engine *e, struct task *t, struct verdict *v)
 
 int handle_net_setsockopt(struct engine *e, struct task *t, struct verdict *v)
 {
-	return verdict_continue(v);
+	const uint64_t *a = t->call.args;
+	const struct fd_info *info;
+	uint32_t bytes;
+	int r = 0;
+
+	if ((int)a[1] == SOL_SOCKET && ((int)a[2] == SO_RCVBUF || (int)a[2] == SO_RCVBUFFORCE) && a[4] >= sizeof(bytes) &&
+	    netlink_serves(e, t, (int)a[0], &info)) {
+		r = guest_read(e, t, a[3], &bytes, sizeof(bytes));
+		if (r >= 0)
+			r = netlink_set_room(e, t, info, bytes);
+	}
+	return r < 0 && r != -EFAULT ? r : verdict_continue(v);
 }
 
 /* What an option shows: zeroes, or a fixed number, from `keep` on. */

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "engine/engine_internal.h"
+#include "engine/handle_netlink.h"
 #include "engine/handlers.h"
 #include "engine/procfs.h"
 #include "engine/readers.h"
@@ -79,6 +80,7 @@ int read_procfs(struct engine *e, struct task *t, const struct read_request *req
 
 static reader_fn *const readers[] = {
 	[FD_CHAR] = read_random_device,
+	[FD_NETLINK] = netlink_read,
 	[FD_TIMERFD] = read_timerfd,
 	[FD_PROC] = read_procfs,
 	[FD_SYS] = read_procfs,
@@ -166,10 +168,18 @@ static int receive(struct engine *e, struct task *t, int flags, struct verdict *
 
 int handle_io_recvfrom(struct engine *e, struct task *t, struct verdict *v)
 {
+	const struct fd_info *info;
+
+	if (netlink_serves(e, t, (int)t->call.args[0], &info))
+		return netlink_recvfrom(e, t, info, v);
 	return receive(e, t, (int)t->call.args[3], v);
 }
 
 int handle_io_recvmsg(struct engine *e, struct task *t, struct verdict *v)
 {
+	const struct fd_info *info;
+
+	if (netlink_serves(e, t, (int)t->call.args[0], &info))
+		return netlink_recvmsg(e, t, info, v);
 	return receive(e, t, (int)t->call.args[2], v);
 }

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "engine/attempt.h"
 #include "engine/engine_internal.h"
+#include "engine/handle_netlink.h"
 #include "engine/handlers.h"
 #include "engine/paths.h"
 #include "engine/readers.h"
@@ -157,6 +158,10 @@ int handle_io_vmsplice(struct engine *e, struct task *t, struct verdict *v)
 /* Many messages: none is waited for once some are there. */
 int handle_io_recvmmsg(struct engine *e, struct task *t, struct verdict *v)
 {
+	const struct fd_info *info;
+
+	if (netlink_serves(e, t, (int)t->call.args[0], &info))
+		return netlink_recvmmsg(e, t, info, v);
 	if (t->call.args[3] & MSG_DONTWAIT)
 		return verdict_continue(v);
 	return attempt_call(e, t, TIME_NEVER, EAGAIN, v);
@@ -164,6 +169,10 @@ int handle_io_recvmmsg(struct engine *e, struct task *t, struct verdict *v)
 
 int handle_io_sendmmsg(struct engine *e, struct task *t, struct verdict *v)
 {
+	const struct fd_info *info;
+
+	if (netlink_serves(e, t, (int)t->call.args[0], &info))
+		return netlink_sendmmsg(e, t, info, v);
 	if (t->call.args[3] & MSG_DONTWAIT)
 		return verdict_continue(v);
 	return attempt_call(e, t, TIME_NEVER, EAGAIN, v);

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "engine/engine_internal.h"
+#include "engine/handle_netlink.h"
 #include "engine/handlers.h"
 #include "engine/paths.h"
 #include "engine/readers.h"
@@ -87,6 +88,8 @@ static int write_span(struct engine *e, struct task *t, int fd, const struct spa
 		return verdict_continue(v);
 	if (r < 0)
 		return r;
+	if (info->kind == FD_NETLINK && e->g->ops->network_ask)
+		return netlink_write(e, t, info, span, v);
 	if (info->kind == FD_FILE) {
 		r = span->total ? file_changed(e, info->dev, info->ino) : 0;
 		return r < 0 ? r : verdict_continue(v);
@@ -156,8 +159,12 @@ int handle_io_pwritev2(struct engine *e, struct task *t, struct verdict *v)
 
 int handle_io_sendto(struct engine *e, struct task *t, struct verdict *v)
 {
-	int r = t->call.first && t->call.args[4] ? socket_give_port(e, t, (int)t->call.args[0]) : 0;
+	const struct fd_info *info;
+	int r;
 
+	if (netlink_serves(e, t, (int)t->call.args[0], &info))
+		return netlink_sendto(e, t, info, v);
+	r = t->call.first && t->call.args[4] ? socket_give_port(e, t, (int)t->call.args[0]) : 0;
 	if (r < 0)
 		return r;
 	return write_buffer(e, t, (int)t->call.args[3], v);
@@ -165,10 +172,13 @@ int handle_io_sendto(struct engine *e, struct task *t, struct verdict *v)
 
 int handle_io_sendmsg(struct engine *e, struct task *t, struct verdict *v)
 {
+	const struct fd_info *info;
 	struct span span;
 	struct msghdr message;
 	int r;
 
+	if (netlink_serves(e, t, (int)t->call.args[0], &info))
+		return netlink_sendmsg(e, t, info, v);
 	r = guest_read(e, t, t->call.args[1], &message, sizeof(message));
 	if (r >= 0)
 		r = span_vector(e, t, (uint64_t)(uintptr_t)message.msg_iov, message.msg_iovlen, &span);

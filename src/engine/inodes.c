@@ -101,6 +101,17 @@ uint64_t inode_number(const struct inode *inode)
 	return inode->number;
 }
 
+uint64_t inode_find_number(const struct inodes *inodes, uint64_t dev, uint64_t number)
+{
+	struct inode *inode, *tmp;
+
+	HASH_ITER(hh, inodes->by_key, inode, tmp) {
+		if (inode->key.dev == dev && inode->number == number)
+			return inode->key.ino;
+	}
+	return 0;
+}
+
 void inode_set_number(struct inode *inode, uint64_t number)
 {
 	inode->number = number;

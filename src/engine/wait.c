@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "engine/engine_internal.h"
 #include "engine/fdtable.h"
+#include "engine/netlink_socket.h"
 
 void wait_clear(struct engine *e, struct task *t)
 {
@@ -70,7 +71,11 @@ int wait_fds_add(struct engine *e, struct task *t, int fd, short events)
 		e->g->ops->handle_release(e->g, handle);
 		return -ENOMEM;
 	}
-	grown[t->wait.n_polls++] = (struct handle_poll){ .handle = handle, .events = events };
+	grown[t->wait.n_polls++] = (struct handle_poll){
+		.handle = handle,
+		.events = events,
+		.note = info->kind == FD_NETLINK ? info->ino : 0,
+	};
 	t->wait.polls = grown;
 	t->wait.kind = WAIT_FDS;
 	return 0;
@@ -88,6 +93,17 @@ static int signalfds_ready(struct engine *e, struct task *t)
 	return r < 0 ? r : ((s.thread_pending | s.process_pending) & t->wait.signalfds) != 0;
 }
 
+/* Netlink sockets are ready when their queues are. */
+static int settle_netlink(struct engine *e, struct task *t)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < t->wait.n_polls; i++)
+		if (t->wait.polls[i].note)
+			r = netlink_settle_inode(e, t->wait.polls[i].note, t->wait.polls[i].handle);
+	return r;
+}
+
 int wait_fds_ready(struct engine *e, struct task *t)
 {
 	int r;
@@ -95,6 +111,8 @@ int wait_fds_ready(struct engine *e, struct task *t)
 	if (!t->wait.n_polls)
 		return 0;
 	r = signalfds_ready(e, t);
+	if (r == 0)
+		r = settle_netlink(e, t);
 	if (r)
 		return r;
 	r = e->g->ops->handles_poll(e->g, t->wait.polls, t->wait.n_polls, 0);

@@ -221,6 +221,13 @@ int notify_fifo_has_partner(struct guest *g, int task, int dirfd, const char *pa
 int notify_fifo_hold(struct guest *g, int task, int dirfd, const char *path);
 int notify_handle_bind(struct guest *g, int handle, const struct sockaddr_storage *address, socklen_t len);
 int notify_handle_address(struct guest *g, int handle, struct sockaddr_storage *ret_address, socklen_t *ret_len);
+
+/* --- network.c --- */
+ssize_t notify_handle_send(struct guest *g, int handle, const void *buf, size_t len, const void *to, socklen_t to_len);
+ssize_t notify_handle_receive(struct guest *g, int handle, void *buf, size_t len, void *ret_from, socklen_t from_len);
+int notify_handle_option(struct guest *g, int handle, int level, int name, int *ret_value);
+int notify_network_ask(struct guest *g, int task, int protocol, const void *request, size_t len, void **ret_answer,
+		       size_t *ret_len);
 int64_t notify_handle_seek(struct guest *g, int handle, int64_t offset, int whence);
 
 /* --- objects.c --- */

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sockets of the guest that the engine speaks through, and a socket of our own in the guest's network namespace. */
+#include "backend/notify/notify.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+enum { ANSWER_PIECE = 65536 };
+
+ssize_t notify_handle_send(struct guest *g, int handle, const void *buf, size_t len, const void *to, socklen_t to_len)
+{
+	ssize_t n;
+
+	n = sendto(handle, buf, len, MSG_DONTWAIT | MSG_NOSIGNAL, to, to_len);
+	return n < 0 ? -errno : n;
+}
+
+ssize_t notify_handle_receive(struct guest *g, int handle, void *buf, size_t len, void *ret_from, socklen_t from_len)
+{
+	ssize_t n;
+
+	n = recvfrom(handle, buf, len, MSG_DONTWAIT, ret_from, &from_len);
+	return n < 0 ? -errno : n;
+}
+
+int notify_handle_option(struct guest *g, int handle, int level, int name, int *ret_value)
+{
+	socklen_t len = sizeof(*ret_value);
+
+	return getsockopt(handle, level, name, ret_value, &len) < 0 ? -errno : 0;
+}
+
+/* A socket in the network namespace of the thread; we are in our own again afterwards. */
+static int socket_there(struct notify *n, pid_t tid, int protocol)
+{
+	_cleanup_close_ int home = -1, there = -1, fd = -1;
+	char name[32];
+	int r;
+
+	(void)snprintf(name, sizeof(name), "%d/ns/net", tid);
+	home = openat(n->proc_fd, "self/ns/net", O_RDONLY | O_CLOEXEC);
+	there = openat(n->proc_fd, name, O_RDONLY | O_CLOEXEC);
+	if (home < 0 || there < 0 || setns(there, CLONE_NEWNET) < 0)
+		return -errno;
+	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
+	r = fd < 0 ? -errno : 0;
+	if (setns(home, CLONE_NEWNET) < 0)
+		return -errno;
+	return r < 0 ? r : take_fd(&fd);
+}
+
+/* Everything that comes at once: netlink answers while the request is sent, and goes on while it is read. */
+static int receive_all(int fd, char **ret_answer, size_t *ret_len)
+{
+	_cleanup_free_ char *answer = NULL;
+	size_t len = 0;
+	char *grown;
+	ssize_t n;
+
+	for (;;) {
+		grown = realloc(answer, len + ANSWER_PIECE);
+		if (!grown)
+			return -ENOMEM;
+		answer = grown;
+		n = recv(fd, answer + len, ANSWER_PIECE, MSG_DONTWAIT);
+		if (n < 0)
+			break;
+		len += (size_t)n;
+	}
+	if (errno != EAGAIN)
+		return -errno;
+	*ret_answer = take_ptr(answer);
+	*ret_len = len;
+	return 0;
+}
+
+int notify_network_ask(struct guest *g, int task, int protocol, const void *request, size_t len, void **ret_answer,
+		       size_t *ret_len)
+{
+	const struct notify_task *t = notify_find(g, task);
+	_cleanup_close_ int fd = -1;
+	char *answer = NULL;
+	int r;
+
+	if (!t)
+		return -ESRCH;
+	fd = socket_there(notify_of(g), t->tid, protocol);
+	if (fd < 0)
+		return fd;
+	if (send(fd, request, len, 0) < 0)
+		return -errno;
+	r = receive_all(fd, &answer, ret_len);
+	if (r == 0)
+		*ret_answer = answer;
+	return r;
+}
