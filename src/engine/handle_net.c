@@ -200,18 +200,11 @@ int handle_net_getpeername(struct engine *e, struct task *t, struct verdict *v)
 
 int handle_net_setsockopt(struct engine *e, struct task *t, struct verdict *v)
 {
-	const uint64_t *a = t->call.args;
 	const struct fd_info *info;
-	uint32_t bytes;
-	int r = 0;
 
-	if ((int)a[1] == SOL_SOCKET && ((int)a[2] == SO_RCVBUF || (int)a[2] == SO_RCVBUFFORCE) && a[4] >= sizeof(bytes) &&
-	    netlink_serves(e, t, (int)a[0], &info)) {
-		r = guest_read(e, t, a[3], &bytes, sizeof(bytes));
-		if (r >= 0)
-			r = netlink_set_room(e, t, info, bytes);
-	}
-	return r < 0 && r != -EFAULT ? r : verdict_continue(v);
+	if (netlink_serves(e, t, (int)t->call.args[0], &info))
+		return netlink_setsockopt(e, t, info, v);
+	return verdict_continue(v);
 }
 
 /* What an option shows: zeroes, or a fixed number, from `keep` on. */

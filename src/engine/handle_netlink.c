@@ -50,7 +50,7 @@ static int use_begin(struct engine *e, struct task *t, const struct fd_info *inf
 {
 	*use = (struct netlink_use){ .e = e, .t = t, .handle = -1 };
 	use->handle = e->g->ops->fd_borrow(e->g, t->id, (int)t->call.args[0]);
-	return use->handle < 0 ? use->handle : netlink_socket_get(e, t, info, &use->socket);
+	return use->handle < 0 ? use->handle : netlink_socket_get(e, t, (int)t->call.args[0], info, &use->socket);
 }
 
 bool netlink_serves(struct engine *e, struct task *t, int fd, const struct fd_info **ret_info)
@@ -96,8 +96,10 @@ int netlink_bind(struct engine *e, struct task *t, const struct fd_info *info, s
 		r = read_address(e, t, t->call.args[1], t->call.args[2], &address);
 	if (r < 0)
 		return answer_error(r, v);
-	if (use.socket->port)
+	if (use.socket->port) {
+		use.socket->listens |= address.nl_groups != 0;
 		return verdict_continue(v); /* the kernel adds groups, or refuses */
+	}
 	r = take_port(&use, address.nl_pid, address.nl_groups);
 	return r < 0 ? answer_error(r, v) : verdict_return(v, 0);
 }
@@ -519,13 +521,21 @@ int netlink_recvmmsg(struct engine *e, struct task *t, const struct fd_info *inf
 	return r >= 0 && v->kind == VERDICT_RETURN && t->call.progress ? verdict_return(v, (int64_t)t->call.progress) : (int)r;
 }
 
-int netlink_set_room(struct engine *e, struct task *t, const struct fd_info *info, uint64_t bytes)
+int netlink_setsockopt(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
 {
+	const uint64_t *a = t->call.args;
 	struct netlink_socket *s;
+	uint32_t value;
 	int r;
 
-	r = netlink_socket_get(e, t, info, &s);
+	r = netlink_socket_get(e, t, (int)a[0], info, &s);
 	if (r >= 0)
-		nl_queue_set_room(&s->queue, 2 * (bytes < RECEIVE_ROOM ? bytes : RECEIVE_ROOM));
-	return r;
+		r = a[4] < sizeof(value) ? -EFAULT : guest_read(e, t, a[3], &value, sizeof(value));
+	if (r < 0)
+		return r == -EFAULT ? verdict_continue(v) : r;
+	if ((int)a[1] == SOL_SOCKET && ((int)a[2] == SO_RCVBUF || (int)a[2] == SO_RCVBUFFORCE))
+		nl_queue_set_room(&s->queue, 2ul * (value < RECEIVE_ROOM ? value : RECEIVE_ROOM));
+	if ((int)a[1] == SOL_NETLINK && (int)a[2] == NETLINK_ADD_MEMBERSHIP)
+		s->listens = true;
+	return verdict_continue(v);
 }

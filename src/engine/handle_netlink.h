@@ -35,7 +35,7 @@ int netlink_recvfrom(struct engine *e, struct task *t, const struct fd_info *inf
 int netlink_recvmsg(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v);
 int netlink_recvmmsg(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v);
 
-/* After setsockopt(2) of SO_RCVBUF: what the guest has asked for. */
-int netlink_set_room(struct engine *e, struct task *t, const struct fd_info *info, uint64_t bytes);
+/* Takes note of what an option asks for; the kernel sets it. */
+int netlink_setsockopt(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v);
 
 #endif

@@ -61,6 +61,34 @@ void netlinks_deinit(struct netlinks *netlinks)
 	netlinks->ready = false;
 }
 
+/* Reads off the notifications of one socket, if it is still where it was used last. */
+static int settle_listener(struct engine *e, struct netlink_socket *s)
+{
+	struct fd_info info;
+	int handle, r;
+
+	handle = e->g->ops->fd_borrow(e->g, s->task, s->fd);
+	if (handle < 0)
+		return handle == -ESRCH || handle == -EBADF ? 0 : handle;
+	r = e->g->ops->handle_info(e->g, handle, &info);
+	if (r >= 0 && info.kind == FD_NETLINK && info.ino == s->ino)
+		r = netlink_socket_settle(e, s, handle);
+	e->g->ops->handle_release(e->g, handle);
+	return r;
+}
+
+static int settle_listeners(struct engine *e)
+{
+	struct netlink_socket *s;
+	int r = 0;
+
+	LL_FOREACH(e->netlinks.sockets, s) {
+		if (r >= 0 && s->listens)
+			r = settle_listener(e, s);
+	}
+	return r;
+}
+
 int netlinks_update(struct engine *e, struct task *t)
 {
 	static const struct {
@@ -74,7 +102,9 @@ int netlinks_update(struct engine *e, struct task *t)
 	if (!e->netlinks.ready)
 		netlinks_init(e);
 	r = e->g->ops->network_ask(e->g, t->id, NETLINK_ROUTE, &request, sizeof(request), &dump, &len);
-	return r < 0 ? r : nl_map_fill(&e->netlinks.map, dump, len);
+	if (r >= 0)
+		r = nl_map_fill(&e->netlinks.map, dump, len);
+	return r < 0 ? r : settle_listeners(e);
 }
 
 static struct netlink_socket *socket_find(struct engine *e, uint64_t ino)
@@ -85,13 +115,15 @@ static struct netlink_socket *socket_find(struct engine *e, uint64_t ino)
 	return s;
 }
 
-int netlink_socket_get(struct engine *e, struct task *t, const struct fd_info *info, struct netlink_socket **ret_socket)
+int netlink_socket_get(struct engine *e, struct task *t, int fd, const struct fd_info *info, struct netlink_socket **ret_socket)
 {
 	struct netlink_socket *s;
 	int r;
 
 	s = socket_find(e, info->ino);
 	if (s) {
+		s->task = t->id;
+		s->fd = fd;
 		*ret_socket = s;
 		return 0;
 	}
@@ -102,6 +134,8 @@ int netlink_socket_get(struct engine *e, struct task *t, const struct fd_info *i
 	if (!s)
 		return -ENOMEM;
 	s->ino = info->ino;
+	s->task = t->id;
+	s->fd = fd;
 	s->protocol = info->sock_protocol;
 	nl_queue_init(&s->queue, &e->netlinks.env, s->protocol);
 	LL_PREPEND(e->netlinks.sockets, s);
@@ -135,6 +169,7 @@ static int try_port(struct engine *e, struct netlink_socket *s, int handle, uint
 	if (r == 0) {
 		forget_owner(e, s->protocol, port);
 		s->port = port;
+		s->listens |= groups != 0;
 	}
 	/* Taken, so that the sequence of numbers goes past it. */
 	if (r == 0 || r == -EADDRINUSE)

@@ -33,6 +33,8 @@ struct netlink_socket {
 	int protocol;
 	uint32_t port; /* 0: none yet */
 	bool token;    /* the kernel's socket holds one */
+	bool listens;  /* has joined groups */
+	int task, fd;  /* where it was used last: whether it is still there has to be looked at */
 	struct nl_queue queue;
 };
 
@@ -48,11 +50,14 @@ struct netlinks {
 
 void netlinks_deinit(struct netlinks *netlinks);
 
-/* The map as of now, for who translates by it. 0 or -errno. */
+/*
+ * The map as of now, for who translates by it. What was told of links that are gone is read off before they are forgotten. 0 or
+ * -errno.
+ */
 int netlinks_update(struct engine *e, struct task *t);
 
-/* The socket behind a descriptor of kind FD_NETLINK; made on first sight. 0 or -errno. */
-int netlink_socket_get(struct engine *e, struct task *t, const struct fd_info *info, struct netlink_socket **ret_socket);
+/* The socket behind a descriptor (of kind FD_NETLINK); made on first sight. 0 or -errno. */
+int netlink_socket_get(struct engine *e, struct task *t, int fd, const struct fd_info *info, struct netlink_socket **ret_socket);
 
 /*
  * Binds to port `port` (0: one is chosen) and the groups of the address, as bind(2) does. 0, or the guest's error, negative. A socket that has a port
