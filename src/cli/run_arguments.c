@@ -237,6 +237,8 @@ static int carry_out(struct run_arguments *a, struct error *err)
 
 	r = run_arguments_setup_log(a, "hermit", err);
 	if (r == 0)
+		r = run_options_draw_seed(&a->options, err);
+	if (r == 0)
 		r = run_options_validate(&a->options, err);
 	if (r == 0 && a->save_config)
 		r = save_config(a, err);

@@ -45,7 +45,9 @@ struct engine *engine_new(const struct engine_options *options, struct guest *g,
 	sched_init(&e->sched);
 	inodes_init(&e->inodes, options->epoch_ns, options->keep_mtime);
 	rng_init(&e->task_rng, options->seed, "guest", 0);
-	rng_init(&e->sched_rng, options->seed, "schedule", 0);
+	rng_init(&e->sched_rng, options->sched_seed, "schedule", 0);
+	rng_init(&e->chaos_rng, options->sched_seed, "chaos", 0);
+	chaos_init(e);
 	rng_init(&e->kernel_rng, options->seed, "kernel", 0);
 	t = task_first(e, vtid, vpid);
 	if (!t || procfs_name_namespaces(e) < 0)
@@ -214,8 +216,10 @@ static int on_call(struct engine *e, struct task *t, const struct event *event)
 	adrift = t->state == TASK_ADRIFT;
 	t->state = TASK_READY;
 	t->in_call = true;
-	if (adrift || e->clock.now_ns >= t->slice_end_ns) /* adrift: somebody else has the turn by now */
+	if (adrift || e->clock.now_ns >= t->slice_end_ns) { /* adrift: somebody else has the turn by now */
+		sched_policy_yield(&e->policy, t);
 		return sched_push_back(&e->sched, t);
+	}
 	return sched_push_front(&e->sched, t);
 }
 
@@ -278,8 +282,12 @@ static int on_birth(struct engine *e, struct task *parent, const struct event *e
 		return r;
 	e->stats.births++;
 	r = ready(e, parent, VERDICT_GO);
-	if (r < 0 || !vfork)
+	if (r < 0)
 		return r;
+	if (!vfork) {
+		chaos_fork(e, parent, child);
+		return 0;
+	}
 	sched_remove(&e->sched, parent);
 	parent->state = TASK_VFORK;
 	parent->vfork_child = child;
@@ -504,6 +512,8 @@ int engine_event(struct engine *e, const struct event *event)
 	if (is_turn(t, event)) {
 		e->turn++;
 		e->stats.turns++;
+		if (t)
+			sched_policy_event(&e->policy, t);
 	}
 	e->actor = is_from_outside(event) ? -1 : event->task;
 	for (size_t i = 0; i < e->n_observers && !is_hidden(t, event); i++)
@@ -527,6 +537,17 @@ int engine_event(struct engine *e, const struct event *event)
 	return r < 0 ? engine_fail(e, -r, "event %d of task %d at turn %llu", (int)event->kind, event->task,
 				   (unsigned long long)e->turn)
 		     : 0;
+}
+
+int engine_call_of(const struct engine *e, int task)
+{
+	struct task *t;
+
+	LL_FOREACH(e->tasks, t) {
+		if (t->id == task)
+			return t->in_call ? t->call.nr : -1;
+	}
+	return -1;
 }
 
 static const char *const wait_names[] = {

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "engine/guest.h"
+#include "engine/sched_policy.h"
 #include "engine/verdict.h"
 
 struct rlimit;
@@ -30,8 +31,33 @@ struct task;
 #define NS_PER_S 1000000000ull
 #define TIME_NEVER UINT64_MAX
 
+enum engine_post_fork { POST_FORK_PARENT, POST_FORK_CHILD, POST_FORK_RANDOM }; /* who goes on after a fork */
+
+enum engine_preempt {
+	PREEMPT_NONE,  /* a task goes on until it blocks or its slice is over */
+	PREEMPT_CALLS, /* a switch may happen at every event */
+};
+
+/* Other choices than the default ones where Linux leaves them open. */
+struct chaos_options {
+	bool on;
+	struct sched_policy_spec policy;
+	enum engine_preempt preempt;
+};
+
+/*
+ * Choices that were made before: a schedule that is followed. A pick is named by its turn and its number within that turn (from 0).
+ * 1: task *ret_task; 0: the one that was picked last; -errno: the schedule has something to say that does not fit, *ret_message (not
+ * owned) is what.
+ */
+struct engine_chooser {
+	int (*pick)(void *arg, struct engine *e, uint64_t turn, unsigned nth, int *ret_task, const char **ret_message);
+	void *arg;
+};
+
 struct engine_options {
-	uint64_t seed;           /* root of all random streams */
+	uint64_t seed;           /* root of all random streams that the program sees */
+	uint64_t sched_seed;     /* root of those that choices of the scheduler come from */
 	uint64_t epoch_ns;       /* CLOCK_REALTIME at the start, ns since 1970 */
 	uint64_t uptime_ns;      /* CLOCK_MONOTONIC at the start */
 	uint64_t quantum_ns;     /* mean virtual time after which an equal gets its turn */
@@ -53,6 +79,10 @@ struct engine_options {
 	 * virtual time. Needs GUEST_CAN_HOOK.
 	 */
 	bool results;
+	enum engine_post_fork post_fork;
+	struct chaos_options chaos;
+	const struct engine_chooser *chooser; /* NULL: choices are made here. Borrowed, outlives the engine */
+	uint64_t stop_at_turn; /* the run ends when this turn is reached; 0: never */
 };
 
 /* Defaults: seed 0, epoch 2026-01-01T00:00:00Z, uptime 120 s, one CPU, 1 GB. */
@@ -63,6 +93,8 @@ enum step_kind {
 	STEP_WAIT,     /* resume nobody, wait for an event (deaths are under way) */
 	STEP_END,      /* every task is dead: exit_status is the first process's wait status */
 	STEP_DEADLOCK, /* nobody can ever go on; engine_report_deadlock() says who waits for what */
+	STEP_MISFIT,   /* the program does not fit the schedule that is followed; see engine_failure() */
+	STEP_STOPPED,  /* the turn of options.stop_at_turn has come */
 	STEP_REFUSED,  /* strict mode: something unmodelled happened; see engine_failure() */
 };
 
@@ -123,6 +155,11 @@ struct engine_observer {
 	 * time passed). It may be parked again.
 	 */
 	void (*woken)(void *arg, struct engine *e, int task, int by, unsigned why);
+	/*
+	 * The task was picked: the nth pick of this turn. Its call is considered next; it may be parked. same: it is the one that was picked
+	 * last.
+	 */
+	void (*picked)(void *arg, struct engine *e, int task, unsigned nth, bool same, enum sched_why why);
 	void *arg;
 };
 void engine_observe(struct engine *e, const struct engine_observer *observer);
@@ -130,5 +167,8 @@ void engine_observe(struct engine *e, const struct engine_observer *observer);
 /* For observers: the guest, and what the guest calls a living task (-1: there is no such task). */
 struct guest *engine_guest(const struct engine *e);
 int engine_vtid(const struct engine *e, int task);
+
+/* The number of the call that a living task is parked in; -1: it is in none, or there is no such task. */
+int engine_call_of(const struct engine *e, int task);
 
 #endif

@@ -10,12 +10,13 @@
 #include "engine/inodes.h"
 #include "engine/netlink_socket.h"
 #include "engine/sched.h"
+#include "engine/sched_policy.h"
 #include "engine/sockets.h"
 #include "engine/task.h"
 #include "engine/timerfd.h"
 #include "engine/timers.h"
 
-#define OBSERVERS_MAX 4
+#define OBSERVERS_MAX 8
 #define UNCONTROLLED_MAX 256
 
 struct engine {
@@ -49,6 +50,11 @@ struct engine {
 	uint64_t next_deadline_ns; /* lower bound of the deadlines of blocked tasks */
 	unsigned n_adrift;
 	bool ended;
+	bool misfit; /* the program does not fit the schedule that is followed */
+	struct sched_policy policy;
+	int last_pick;          /* the task that was picked last */
+	uint64_t pick_turn;     /* when */
+	unsigned picks_of_turn; /* how many picks that turn has had */
 	bool refused; /* strict mode met something uncontrolled */
 	int exit_status;
 	bool init_is_guest;   /* the first process is pid 1 and adopts orphans */
@@ -56,6 +62,7 @@ struct engine {
 	unsigned n_joined;     /* processes that came in by EVENT_JOIN */
 	struct rng task_rng;   /* root of the tasks' streams */
 	struct rng sched_rng;  /* choices of the scheduler */
+	struct rng chaos_rng;  /* choices that Linux leaves open, besides those of the scheduler */
 	struct rng kernel_rng; /* what the kernel would draw: AT_RANDOM, uuids */
 
 	uint64_t turn;
@@ -90,6 +97,15 @@ int process_changed(struct engine *e, struct process *p);
 void process_mark_dying(struct engine *e, struct process *p);
 void process_unmark_dying(struct engine *e, struct process *p);
 void process_forget(struct engine *e, struct process *p);
+
+/* chaos.c: the scheduling policy, before the first task exists. */
+void chaos_init(struct engine *e);
+/* One of n equal possibilities: 0 unless chaos was asked for. */
+uint64_t chaos_draw(struct engine *e, uint64_t n);
+/* Takes the next task out of the run queue; NULL when it is empty, or when e->misfit was set. */
+struct task *chaos_pick(struct engine *e);
+/* Who goes on after a fork. */
+void chaos_fork(struct engine *e, const struct task *parent, const struct task *child);
 
 /* turn.c: makes a blocked task ready again, for a WAKE_ reason. */
 int task_wake(struct engine *e, struct task *t, unsigned why);

@@ -106,21 +106,43 @@ static int wake_waiter(struct engine *e, struct futex_waiter *w)
 	return task_wake(e, w->task, WAKE_FUTEX);
 }
 
-/* Wakes up to n; their number, or -errno. */
+static uint64_t count_waiters(struct engine *e, const struct futex_key *key, uint32_t bitset)
+{
+	struct futex_waiter *w;
+	uint64_t n = 0;
+
+	DL_FOREACH(e->futexes.waiters, w)
+		n += same_key(&w->key, key) && w->bitset & bitset;
+	return n;
+}
+
+/* There are more than `nth` of them. */
+static struct futex_waiter *nth_waiter(struct engine *e, const struct futex_key *key, uint32_t bitset, uint64_t nth)
+{
+	struct futex_waiter *w;
+
+	DL_FOREACH(e->futexes.waiters, w) {
+		if (same_key(&w->key, key) && w->bitset & bitset && nth-- == 0)
+			break;
+	}
+	return w;
+}
+
+/* Wakes up to n, the first ones first unless chaos was asked for; their number, or -errno. */
 static int wake_key(struct engine *e, const struct futex_key *key, int n, uint32_t bitset)
 {
-	struct futex_waiter *w, *tmp;
-	int woken = 0, r;
+	struct futex_waiter *w;
+	uint64_t waiting;
+	int woken, r;
 
-	DL_FOREACH_SAFE(e->futexes.waiters, w, tmp) {
-		if (woken >= n)
+	for (woken = 0; woken < n; woken++) {
+		waiting = count_waiters(e, key, bitset);
+		if (!waiting)
 			break;
-		if (!same_key(&w->key, key) || !(w->bitset & bitset))
-			continue;
+		w = nth_waiter(e, key, bitset, chaos_draw(e, waiting));
 		r = wake_waiter(e, w);
 		if (r < 0)
 			return r;
-		woken++;
 	}
 	return woken;
 }

@@ -124,6 +124,8 @@ struct task {
 	struct wait wait;
 	uint64_t queue_seq; /* place in the run queue */
 	int priority;       /* lower runs first */
+	uint64_t place;     /* of a scheduling policy that draws priorities: lower runs first */
+	unsigned passed_over; /* picks of others since it was picked, while it could run */
 	uint64_t slice_end_ns;
 	uint64_t cpu_ns;    /* virtual CPU time used */
 	struct rng rng;     /* the task's own randomness */

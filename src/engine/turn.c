@@ -129,7 +129,7 @@ static int wake_all(struct engine *e)
 	if (r >= 0)
 		r = signals_wake(e);
 	/* While one task keeps its turn nobody else is asked: that is what "run until block" saves. */
-	if (r >= 0 && sched_peek(&e->sched) != e->last) {
+	if (r >= 0 && (e->options.chaos.on || sched_peek(&e->sched) != e->last)) {
 		r = waits_poll(e);
 		if (r >= 0)
 			r = waits_kick(e);
@@ -324,9 +324,13 @@ int engine_next(struct engine *e, struct step *ret_step)
 	if (e->leader_exit)
 		r = settle_leader_exit(e);
 	while (r >= 0) {
-		if (e->refused || e->ended || !e->tasks) {
-			step->kind = e->refused ? STEP_REFUSED : STEP_END;
+		if (e->refused || e->misfit || e->ended || !e->tasks) {
+			step->kind = e->refused ? STEP_REFUSED : e->misfit ? STEP_MISFIT : STEP_END;
 			step->exit_status = e->exit_status;
+			return 0;
+		}
+		if (e->options.stop_at_turn && e->turn >= e->options.stop_at_turn) {
+			step->kind = STEP_STOPPED;
 			return 0;
 		}
 		if (e->watched) {
@@ -340,7 +344,9 @@ int engine_next(struct engine *e, struct step *ret_step)
 		r = wake_all(e);
 		if (r < 0)
 			break;
-		t = sched_pop(&e->sched);
+		t = chaos_pick(e);
+		if (e->misfit)
+			continue;
 		if (!t) {
 			r = idle(e, step, &decided);
 			if (r >= 0 && decided)

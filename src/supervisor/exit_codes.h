@@ -8,6 +8,8 @@
 
 /* clang-format off */
 #define EXIT_CODE_TABLE(X) \
+	X(STOPPED,       118, "the turn of --stop-at-turn was reached") \
+	X(MISFIT,        119, "the program does not fit the schedule of --replay-schedule") \
 	X(DEADLOCK,      120, "no task of the guest can ever go on") \
 	X(REFUSED,       121, "refused under --strict: the guest wanted something that is not modelled") \
 	X(UNCONTROLLED,  122, "under --strict something happened that the run did not control") \

@@ -261,7 +261,14 @@ static int set_files(struct launch *l, const struct run_options *o, struct error
 void launch_engine_options(const struct run_options *o, struct engine_options *engine)
 {
 	engine_options_default(engine);
-	engine->seed = o->seed;
+	engine->seed = run_options_seed(o, o->rng_seed);
+	engine->sched_seed = run_options_seed(o, o->sched_seed);
+	engine->post_fork = (enum engine_post_fork)o->post_fork;
+	engine->chaos.on = o->chaos;
+	engine->chaos.preempt = (enum engine_preempt)o->preempt;
+	if (o->chaos)
+		(void)sched_policy_parse(o->sched_heuristic, &engine->chaos.policy, NULL);
+	engine->stop_at_turn = o->stop_at_turn;
 	engine->epoch_ns = o->epoch_ns;
 	engine->uptime_ns = o->uptime_ns;
 	engine->quantum_ns = o->quantum_ns;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +101,18 @@ static int write_report(const struct run_options *o, const struct observed *ob, 
 	return failed ? error_errno(err, errno, "--report: %s", o->report) : 0;
 }
 
+/* A schedule of its own that ended badly: how to have it again. */
+static void show_seed(const struct run_options *o, const struct observed *ob)
+{
+	_cleanup_free_ char *command = NULL;
+
+	if (!o->chaos || o->quiet || ob->result.exit_code == 0 || ob->result.turns == 0)
+		return;
+	command = run_options_command_line(o);
+	if (command)
+		log_error("seed %" PRIu64 " ended with status %d; the same again: %s", o->seed, ob->result.exit_code, command);
+}
+
 int observed_main(const struct run_options *o)
 {
 	_cleanup_launch_ struct launch launch = { 0 };
@@ -128,5 +141,6 @@ int observed_main(const struct run_options *o)
 			doctor_log_missing();
 		return ob.result.exit_code >= EXIT_CODE_TOOL ? ob.result.exit_code : EXIT_CODE_TOOL;
 	}
+	show_seed(o, &ob);
 	return ob.result.exit_code;
 }

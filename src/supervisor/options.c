@@ -6,14 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "engine/policy.h"
+#include "engine/sched_policy.h"
 
 static const char *const base_env_names[] = { "empty", "minimal", "host", NULL };
 static const char *const network_names[] = { "local", "host", NULL };
 static const char *const mtime_names[] = { "fixed", "keep", NULL };
+static const char *const seed_from_names[] = { "args", "system", NULL };
+static const char *const post_fork_names[] = { "parent", "child", "random", NULL };
+static const char *const preempt_names[] = { "none", "syscalls", NULL };
 static const char *const log_bytes_names[] = { "hash", "off", NULL };
 
 #define AT(member) offsetof(struct run_options, member)
@@ -21,6 +26,25 @@ static const char *const log_bytes_names[] = { "hash", "off", NULL };
 static const struct option_spec specs[] = {
 	{ "seed", .kind = OPTION_NUMBER, .offset = AT(seed), .arg = "N", .preset = "0", .outcome = true,
 	  .help = "root of all random numbers that the program sees" },
+	{ "rng-seed", .kind = OPTION_TEXT, .offset = AT(rng_seed), .arg = "N", .outcome = true,
+	  .help = "root of the random numbers that the program sees, when not --seed" },
+	{ "sched-seed", .kind = OPTION_TEXT, .offset = AT(sched_seed), .arg = "N", .outcome = true,
+	  .help = "root of the choices of the scheduler, when not --seed" },
+	{ "fault-seed", .kind = OPTION_TEXT, .offset = AT(fault_seed), .arg = "N", .outcome = true,
+	  .help = "root of the choices of faults, when not --seed" },
+	{ "seed-from", .kind = OPTION_CHOICE, .offset = AT(seed_from), .arg = "WHICH", .preset = "args", .choices = seed_from_names,
+	  .help = "args: --seed; system: a seed is drawn, and shown at the end" },
+	{ "chaos", .kind = OPTION_FLAG, .offset = AT(chaos), .outcome = true,
+	  .help = "another schedule for each seed: a switch may happen at every event, and what Linux leaves open is drawn" },
+	{ "sched-heuristic", .kind = OPTION_TEXT, .offset = AT(sched_heuristic), .arg = "LIST", .preset = "mixed", .outcome = true,
+	  .help = "how --chaos chooses: one of roundrobin, random, stickyrandom[:P], pct[:D], mixed, and any of connectbind, "
+		  "slowdown[:R], with commas between them" },
+	{ "preempt", .kind = OPTION_CHOICE, .offset = AT(preempt), .arg = "WHERE", .preset = "syscalls", .choices = preempt_names,
+	  .outcome = true, .help = "where --chaos takes the turn from a thread: none, only where it blocks; syscalls, at each call" },
+	{ "runs-post-fork", .kind = OPTION_CHOICE, .offset = AT(post_fork), .arg = "WHO", .preset = "parent",
+	  .choices = post_fork_names, .outcome = true, .help = "who goes on after a fork or the start of a thread" },
+	{ "stop-at-turn", .kind = OPTION_NUMBER, .offset = AT(stop_at_turn), .arg = "N", .preset = "0",
+	  .help = "end the run, with status 118, when it comes to turn N; 0: never" },
 	{ "epoch", .kind = OPTION_TIME, .offset = AT(epoch_ns), .arg = "TIME", .preset = "2026-01-01T00:00:00Z",
 	  .outcome = true, .help = "date and time at the start, as in 2026-01-01T00:00:00Z or @SECONDS" },
 	{ "uptime", "sysinfo-uptime-offset", .kind = OPTION_DURATION, .offset = AT(uptime_ns), .arg = "TIME",
@@ -270,6 +294,51 @@ static int check_fs(const char *fs, struct error *err)
 	return error_set(err, EINVAL, "--fs: there is no '%s'; known: cwd, overlay, overlay:DIR, host", fs);
 }
 
+static int check_seed(const char *name, const char *text, struct error *err)
+{
+	uint64_t value;
+
+	if (!text || parse_u64(text, &value) == 0)
+		return 0;
+	return error_set(err, EINVAL, "--%s: '%s' is not a number", name, text);
+}
+
+/* What changes schedules. */
+static int check_chaos(const struct run_options *o, struct error *err)
+{
+	struct sched_policy_spec policy;
+	int r;
+
+	r = check_seed("rng-seed", o->rng_seed, err);
+	if (r == 0)
+		r = check_seed("sched-seed", o->sched_seed, err);
+	if (r == 0)
+		r = check_seed("fault-seed", o->fault_seed, err);
+	if (r < 0)
+		return r;
+	r = sched_policy_parse(o->sched_heuristic, &policy, err);
+	if (r < 0)
+		error_prefix(err, "--sched-heuristic");
+	return r;
+}
+
+uint64_t run_options_seed(const struct run_options *o, const char *own)
+{
+	uint64_t value;
+
+	return own && parse_u64(own, &value) == 0 ? value : o->seed;
+}
+
+int run_options_draw_seed(struct run_options *o, struct error *err)
+{
+	if (o->seed_from != SEED_FROM_SYSTEM)
+		return 0;
+	if (getrandom(&o->seed, sizeof(o->seed), 0) != (ssize_t)sizeof(o->seed))
+		return error_errno(err, errno, "--seed-from=system");
+	o->seed_from = SEED_FROM_ARGS;
+	return 0;
+}
+
 int run_options_validate(const struct run_options *o, struct error *err)
 {
 	int r;
@@ -289,7 +358,9 @@ int run_options_validate(const struct run_options *o, struct error *err)
 		return error_set(err, EINVAL, "--verify and --log-events exclude each other: --verify-dir keeps the logs of all runs");
 	if (o->quantum_ns == 0)
 		return error_set(err, EINVAL, "--quantum: must be above zero");
-	r = check_fs(o->fs, err);
+	r = check_chaos(o, err);
+	if (r == 0)
+		r = check_fs(o->fs, err);
 	if (r < 0)
 		return r;
 	if (!strcmp(o->fs, "host") && o->writable.count > 0)

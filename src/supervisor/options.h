@@ -20,6 +20,7 @@
 enum base_env { BASE_ENV_EMPTY, BASE_ENV_MINIMAL, BASE_ENV_HOST };
 enum option_network { NETWORK_LOCAL, NETWORK_HOST };
 enum option_mtime { MTIME_FIXED, MTIME_KEEP };
+enum option_seed_from { SEED_FROM_ARGS, SEED_FROM_SYSTEM };
 enum option_log_bytes { LOG_BYTES_HASH, LOG_BYTES_OFF };
 
 /* Zeroed, then run_options_init(). Strings are owned; NULL is "not given". */
@@ -27,6 +28,13 @@ struct run_options {
 	struct strv argv; /* program and arguments */
 
 	uint64_t seed;
+	char *rng_seed, *sched_seed, *fault_seed; /* NULL: seed */
+	int seed_from; /* enum option_seed_from */
+	bool chaos;
+	char *sched_heuristic; /* as sched_policy_parse() takes it */
+	int post_fork; /* enum engine_post_fork */
+	int preempt;   /* enum engine_preempt */
+	uint64_t stop_at_turn; /* 0: never */
 	uint64_t epoch_ns;
 	uint64_t uptime_ns;
 	uint64_t quantum_ns;
@@ -102,6 +110,12 @@ int run_options_set(struct run_options *o, const struct option_spec *spec, const
 
 /* What one option by itself cannot know: combinations. Needs a program. */
 int run_options_validate(const struct run_options *o, struct error *err);
+
+/* With --seed-from=system a seed is drawn and becomes the value of --seed, so that the run can be repeated. */
+int run_options_draw_seed(struct run_options *o, struct error *err);
+
+/* The seed of one kind: its own, or that of --seed. `own` has passed run_options_validate(). */
+uint64_t run_options_seed(const struct run_options *o, const char *own);
 
 /* Adds the text forms of an option's values: none when it has its default or is an empty list, unless `always`. */
 int run_options_get(const struct run_options *o, const struct option_spec *spec, bool always, struct strv *values);

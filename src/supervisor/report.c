@@ -23,6 +23,7 @@ const char *run_end_name(enum run_end end)
 	static const char *const names[] = {
 		[RUN_EXITED] = "exited",   [RUN_DEADLOCK] = "deadlock", [RUN_REFUSED] = "refused",
 		[RUN_TIMEOUT] = "timeout", [RUN_KILLED] = "killed",
+		[RUN_MISFIT] = "misfit",   [RUN_STOPPED] = "stopped",
 	};
 
 	return (size_t)end < ARRAY_SIZE(names) && names[end] ? names[end] : "failed";

@@ -465,6 +465,12 @@ static int do_step(struct run *run, const struct step *step, struct run_result *
 	case STEP_DEADLOCK:
 		result->end = RUN_DEADLOCK;
 		return 1;
+	case STEP_MISFIT:
+		result->end = RUN_MISFIT;
+		return 1;
+	case STEP_STOPPED:
+		result->end = RUN_STOPPED;
+		return 1;
 	case STEP_REFUSED:
 		result->end = RUN_REFUSED;
 		return 1;
@@ -513,15 +519,26 @@ static void list_uncontrolled(struct run *run, struct run_result *result)
 	}
 }
 
-static void describe_deadlock(struct run *run)
+static void describe_waiters(struct run *run)
 {
 	_cleanup_free_ char *waiters = engine_describe_waiters(run->engine);
 	char *line, *rest = waiters;
 
-	log_error("deadlock: nobody can ever go on, at turn %" PRIu64, engine_turn(run->engine));
 	while (rest && (line = strsep(&rest, "\n")))
 		if (*line)
 			log_error("%s", line);
+}
+
+static void describe_deadlock(struct run *run)
+{
+	log_error("deadlock: nobody can ever go on, at turn %" PRIu64, engine_turn(run->engine));
+	describe_waiters(run);
+}
+
+static void describe_stop(struct run *run)
+{
+	log_error("stopped at turn %" PRIu64, engine_turn(run->engine));
+	describe_waiters(run);
 }
 
 /* What ended a strict run: a wish that is not modelled was refused; anything else had happened already. */
@@ -546,6 +563,10 @@ static int exit_code_of(const struct run *run, const struct run_result *result)
 							: WEXITSTATUS(result->wait_status);
 	case RUN_DEADLOCK:
 		return EXIT_CODE_DEADLOCK;
+	case RUN_MISFIT:
+		return EXIT_CODE_MISFIT;
+	case RUN_STOPPED:
+		return EXIT_CODE_STOPPED;
 	case RUN_REFUSED:
 		return was_a_wish(run) ? EXIT_CODE_REFUSED : EXIT_CODE_UNCONTROLLED;
 	case RUN_TIMEOUT:
@@ -563,6 +584,12 @@ static void report(struct run *run, struct run_result *result)
 	switch (result->end) {
 	case RUN_DEADLOCK:
 		describe_deadlock(run);
+		break;
+	case RUN_MISFIT:
+		log_error("the program no longer fits the schedule: %s", engine_failure(run->engine));
+		break;
+	case RUN_STOPPED:
+		describe_stop(run);
 		break;
 	case RUN_REFUSED:
 		log_error("%s under --strict: %s", was_a_wish(run) ? "refused" : "ended", engine_failure(run->engine));

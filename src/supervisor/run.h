@@ -47,6 +47,8 @@ struct run_request {
 enum run_end {
 	RUN_EXITED = 1, /* the guest ended by itself; wait_status is valid */
 	RUN_DEADLOCK,
+	RUN_MISFIT,  /* the program does not fit the schedule that is followed */
+	RUN_STOPPED, /* at the turn that was asked for */
 	RUN_REFUSED, /* strict: something that is not modelled, or not under control */
 	RUN_TIMEOUT,
 	RUN_KILLED, /* by a second signal from outside */

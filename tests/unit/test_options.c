@@ -38,6 +38,15 @@ static const struct {
 	const char *name, *value;
 } other_values[] = {
 	{ "seed", "18446744073709551615" },
+	{ "rng-seed", "1" },
+	{ "sched-seed", "0x10" },
+	{ "fault-seed", "3" },
+	{ "seed-from", "system" },
+	{ "chaos", "true" },
+	{ "sched-heuristic", "random,slowdown:3" },
+	{ "preempt", "none" },
+	{ "runs-post-fork", "random" },
+	{ "stop-at-turn", "100" },
 	{ "epoch", "1999-12-31T23:59:59.5Z" },
 	{ "uptime", "7.25" },
 	{ "quantum", "1" },

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the guests with a concurrency bug share. Each exits with 0, or with 1 and a message when its bug has come out. */
+#ifndef HS_TESTS_GUESTS_BUG_H
+#define HS_TESTS_GUESTS_BUG_H
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BUG_THREADS_MAX = 8 };
+
+/* A system call that changes nothing. */
+static inline void note(const char *text)
+{
+	if (write(STDOUT_FILENO, text, strlen(text)) < 0)
+		_exit(99);
+}
+
+static inline int fail(const char *what)
+{
+	(void)fprintf(stderr, "%s\n", what);
+	return 1;
+}
+
+/* Starts n threads with their numbers, and waits for their ends. */
+static inline void run_threads(void *(*body)(void *), int n)
+{
+	pthread_t threads[BUG_THREADS_MAX];
+
+	for (int i = 0; i < n; i++)
+		if (pthread_create(&threads[i], NULL, body, (void *)(long)i) != 0)
+			exit(99);
+	for (int i = 0; i < n; i++)
+		(void)pthread_join(threads[i], NULL);
+}
+
+#endif
