@@ -18,6 +18,25 @@ two' "what the guest prints"
 ok "logs of equal runs are equal byte for byte" cmp log1 log2
 ok "a log changes neither turns nor virtual time nor calls" \
 	[ "$(jq -cS 'del(.real_ns, .command)' report0)" = "$(jq -cS 'del(.real_ns, .command)' report1)" ]
+# Calls that work in pieces, that wait in the kernel, that are interrupted: all the same with a log and without.
+cp "$top_builddir/tests/guests/steady" . || exit 99
+programs=(
+	'./steady'
+	'dd if=/dev/zero bs=1M count=2 2>/dev/null | md5sum'
+	'head -c 100000 /dev/urandom >a; cat a >b; cp a c; md5sum a b c'
+	'yes | head -n 20000 | sort | uniq -c'
+	'mkfifo f; (echo through >f &); cat f; sleep 1 & wait'
+	'trap "echo term" TERM; (sleep 0.1; kill -TERM $$) & sleep 2; wait; echo end'
+	'(kill -STOP $$; echo stopped) & sleep 0.1; kill -CONT $$; wait'
+)
+for program in "${programs[@]}"; do
+	run "$hermit" run -q --fs=overlay --report=without -- sh -c "$program"
+	mv out out.without
+	run "$hermit" run -q --fs=overlay --report=with --log-events=log -- sh -c "$program"
+	ok "with a log, the same output: $program" cmp out out.without
+	ok "with a log, the same run: $program" [ "$(jq -cS 'del(.real_ns, .command)' without)" = "$(jq -cS 'del(.real_ns, .command)' with)" ]
+done
+
 ok "each line is JSON" jq -es 'length > 100' log1
 ok "the header names format, version and configuration" \
 	[ "$(head -n 1 log1 | jq -r '.kind, .format, .version, (.config | length)' | xargs)" = "header hermit-event-log 1 64" ]

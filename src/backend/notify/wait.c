@@ -124,7 +124,8 @@ static int raise_alarm(struct notify *n)
 	r = t ? procfs_state(n, t->tid, &state) : 0;
 	if (r < 0 && r != -ESRCH)
 		return r;
-	event.in_kernel = state == 'S' || state == 'D';
+	/* Not 'D': a disk that is slow, or a busy host, which will be over without anybody else's doing. */
+	event.in_kernel = state == 'S';
 	return queue_push(&n->queue, &event);
 }
 
