@@ -13,6 +13,7 @@
 /* In the order in which a newcomer should read them. */
 static const struct command commands[] = {
 	{ "run", "run a program so that every run of it is the same run", cmd_run },
+	{ "chaos", "run a program under many schedules, to find concurrency bugs", cmd_chaos },
 	{ "ci", "verify a program as a step of a build service, with reports", cmd_ci },
 	{ "doctor", "find out what this host offers and what that means for a run", cmd_doctor },
 	{ "log-diff", "find the first difference between two event logs", cmd_log_diff },

@@ -27,12 +27,28 @@ static void on_event(void *arg, struct engine *e, const struct event *event)
 		ob->interrupted = true;
 }
 
+/* --stacktrace-at: nothing runs while it is written. */
+static void on_turn(void *arg, struct engine *e, const struct event *event)
+{
+	const struct run_options *o = arg;
+	_cleanup_free_ char *text = NULL;
+	char *line, *rest;
+
+	if (engine_turn(e) != o->stacktrace_at || event->kind == EVENT_ALARM)
+		return;
+	text = rest = engine_describe_waiters(e);
+	log_error("turn %" PRIu64 ":", o->stacktrace_at);
+	while (rest && (line = strsep(&rest, "\n")))
+		if (*line)
+			log_error("%s", line);
+}
+
 DEFINE_CLEANUP(event_log, struct event_log, event_log_free)
 
 int observed_run(struct observed *ob, const struct run_options *o, struct run_request *request, struct error *err)
 {
 	_cleanup_(cleanup_event_log) struct event_log *log = NULL;
-	struct engine_observer observers[4];
+	struct engine_observer observers[6];
 	struct progress progress;
 	int r, end;
 
@@ -42,6 +58,12 @@ int observed_run(struct observed *ob, const struct run_options *o, struct run_re
 	observers[request->n_observers++] = (struct engine_observer){ .event = on_event, .arg = ob };
 	progress_start(&progress, ob->progress_fd, ob->run, ob->runs);
 	observers[request->n_observers++] = progress_observer(&progress);
+	if (o->stacktrace_at)
+		observers[request->n_observers++] = (struct engine_observer){ .event = on_turn, .arg = (void *)o };
+	if (ob->record)
+		observers[request->n_observers++] = schedule_recorder(ob->record);
+	if (ob->follow)
+		request->engine.chooser = schedule_follow(ob->follow);
 	if (ob->log_fd >= 0) {
 		r = event_log_new(ob->log_fd, ob->compress, o->log_bytes == LOG_BYTES_HASH, o, &log, err);
 		if (r < 0) {
@@ -101,6 +123,28 @@ static int write_report(const struct run_options *o, const struct observed *ob, 
 	return failed ? error_errno(err, errno, "--report: %s", o->report) : 0;
 }
 
+/* Schedules are files of the host, too. */
+static int read_schedule(const struct run_options *o, struct schedule *s, struct observed *ob, struct error *err)
+{
+	int r;
+
+	if (!o->replay_schedule)
+		return 0;
+	r = schedule_read(o->replay_schedule, o, s, err);
+	if (r == 0)
+		ob->follow = s;
+	return r;
+}
+
+static int end_schedules(const struct run_options *o, struct observed *ob, struct error *err)
+{
+	if (ob->follow && schedule_check_end(ob->follow, &ob->result, err) < 0) {
+		log_error("the program no longer fits the schedule: %s", err->text);
+		ob->result.exit_code = EXIT_CODE_MISFIT;
+	}
+	return ob->record ? schedule_write(ob->record, o->record_schedule, o, &ob->result, err) : 0;
+}
+
 /* A schedule of its own that ended badly: how to have it again. */
 static void show_seed(const struct run_options *o, const struct observed *ob)
 {
@@ -115,6 +159,7 @@ static void show_seed(const struct run_options *o, const struct observed *ob)
 
 int observed_main(const struct run_options *o)
 {
+	_cleanup_schedule_ struct schedule recorded = { 0 }, followed = { 0 };
 	_cleanup_launch_ struct launch launch = { 0 };
 	struct observed ob = OBSERVED_NOTHING;
 	struct error err = { 0 };
@@ -123,6 +168,8 @@ int observed_main(const struct run_options *o)
 	r = launch_init(&launch, o, &err);
 	if (r == 0)
 		r = open_log(o, &ob, &err);
+	if (r == 0)
+		r = read_schedule(o, &followed, &ob, &err);
 	if (r < 0) {
 		log_error("%s", err.text);
 		return EXIT_CODE_TOOL;
@@ -130,9 +177,12 @@ int observed_main(const struct run_options *o)
 	/* On a terminal that the guest writes to as well, a line of ours would be in its way. */
 	if (!o->quiet && !isatty(STDOUT_FILENO))
 		ob.progress_fd = STDERR_FILENO;
+	ob.record = o->record_schedule ? &recorded : NULL;
 	r = observed_run(&ob, o, &launch.request, &err);
 	if (ob.log_fd >= 0)
 		(void)close(ob.log_fd);
+	if (r >= 0)
+		r = end_schedules(o, &ob, &err);
 	if (r >= 0)
 		r = write_report(o, &ob, &err);
 	if (r < 0) {

@@ -12,6 +12,7 @@
 #include "supervisor/options.h"
 #include "supervisor/progress.h"
 #include "supervisor/run.h"
+#include "supervisor/schedule.h"
 #include "supervisor/tally.h"
 
 struct observed {
@@ -20,6 +21,8 @@ struct observed {
 	bool compress;
 	int progress_fd; /* -1: no progress */
 	unsigned run, runs;
+	struct schedule *record; /* NULL: not wanted */
+	struct schedule *follow; /* NULL: choices are free */
 	/* What was observed. */
 	uint64_t records; /* of the event log */
 	bool interrupted; /* the host asked the run to end */

@@ -46,6 +46,12 @@ static const struct option_spec specs[] = {
 	  .outcome = true, .help = "where --chaos takes the turn from a thread: none, only where it blocks; syscalls, at each call" },
 	{ "runs-post-fork", .kind = OPTION_CHOICE, .offset = AT(post_fork), .arg = "WHO", .preset = "parent",
 	  .choices = post_fork_names, .outcome = true, .help = "who goes on after a fork or the start of a thread" },
+	{ "stacktrace-at", .kind = OPTION_NUMBER, .offset = AT(stacktrace_at), .arg = "N", .preset = "0",
+	  .help = "show what all threads do, and their stacks, when turn N comes, and go on; 0: never" },
+	{ "record-schedule", .kind = OPTION_TEXT, .offset = AT(record_schedule), .arg = "FILE",
+	  .help = "write who was picked when, as JSON" },
+	{ "replay-schedule", .kind = OPTION_TEXT, .offset = AT(replay_schedule), .arg = "FILE",
+	  .help = "pick threads as such a file says; status 119 when the program does not fit it" },
 	{ "stop-at-turn", .kind = OPTION_NUMBER, .offset = AT(stop_at_turn), .arg = "N", .preset = "0",
 	  .help = "end the run, with status 118, when it comes to turn N; 0: never" },
 	{ "epoch", .kind = OPTION_TIME, .offset = AT(epoch_ns), .arg = "TIME", .preset = "2026-01-01T00:00:00Z",
@@ -361,6 +367,10 @@ int run_options_validate(const struct run_options *o, struct error *err)
 		return error_set(err, EINVAL, "--verify=1: one run cannot be compared with anything");
 	if (o->verify == 0 && (o->verify_json || o->verify_dir))
 		return error_set(err, EINVAL, "--verify-json and --verify-dir need --verify");
+	if (o->verify && o->record_schedule)
+		return error_set(err, EINVAL, "--verify and --record-schedule exclude each other");
+	if (o->verify && o->replay_schedule)
+		return error_set(err, EINVAL, "--verify and --replay-schedule exclude each other");
 	if (o->verify && o->log_events)
 		return error_set(err, EINVAL, "--verify and --log-events exclude each other: --verify-dir keeps the logs of all runs");
 	if (o->keep_instructions && o->cpu != CPUID_HOST)

@@ -34,7 +34,8 @@ struct run_options {
 	char *sched_heuristic; /* as sched_policy_parse() takes it */
 	int post_fork; /* enum engine_post_fork */
 	int preempt;   /* enum engine_preempt */
-	uint64_t stop_at_turn; /* 0: never */
+	uint64_t stop_at_turn, stacktrace_at; /* 0: never */
+	char *record_schedule, *replay_schedule; /* FILE */
 	uint64_t epoch_ns;
 	uint64_t uptime_ns;
 	uint64_t quantum_ns;

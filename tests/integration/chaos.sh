@@ -47,6 +47,12 @@ bug()
 		ok "$name: the same output" cmp "$work/out" "$work/first.out"
 		ok "$name: the same messages" cmp "$work/err" "$work/first.err"
 	done
+	"$hermit" run -q --chaos "$@" --seed="$first" --record-schedule="$name.schedule" -- "$guests/bug_$name" >/dev/null 2>&1 </dev/null
+	for n in $(seq "$repeats"); do
+		run "$hermit" run -q --chaos "$@" --seed="$first" --replay-schedule="$name.schedule" -- "$guests/bug_$name"
+		expect "$bad" "$name again by its schedule"
+		ok "$name by its schedule: the same output" cmp "$work/out" "$work/first.out"
+	done
 }
 
 bug order 1 20
@@ -110,6 +116,66 @@ expect 0 "the greatest seed"
 run "$hermit" run --seed-from=system --print-config=command -- true
 expect 0 "--seed-from=system"
 ok "the drawn seed is shown" grep -q -- '--seed=[0-9]* -- true' "$work/out"
+
+# Schedules: other options, other programs, broken files.
+run "$hermit" run --chaos --seed=77 --replay-schedule=order.schedule -- "$guests/bug_order"
+expect 125 "a schedule of other options"
+expect_err_has 'is one of other options, or of another version: hermit run .*--chaos' "the command of the schedule"
+cp bug_order program
+run "$hermit" run --chaos --seed=3 --record-schedule=program.schedule -- "$work/program"
+cp bug_abba program
+run "$hermit" run --chaos --seed=3 --replay-schedule=program.schedule -- "$work/program"
+expect 119 "another program under the same name"
+expect_err_has 'no longer fits the schedule: turn [0-9]+, thread [0-9]+: ' "where it no longer fits"
+cp bug_order program
+run "$hermit" run --chaos --seed=3 --replay-schedule=program.schedule -- "$work/program"
+ok "the same program again" [ "$status" -le 1 ]
+for bytes in 0 1 200 300; do
+	head -c "$bytes" program.schedule >broken.schedule
+	run "$hermit" run --chaos --seed=3 --replay-schedule=broken.schedule -- "$work/program"
+	expect 125 "a schedule of which $bytes bytes are left"
+done
+run "$hermit" run --record-schedule=plain.schedule -- "$guests/four"
+run "$hermit" run --replay-schedule=plain.schedule --record-schedule=again.schedule -- "$guests/four"
+expect 0 "a schedule of the default kind"
+grep -c '"turn"' plain.schedule >plain.choices
+grep -c '"turn"' again.schedule >again.choices
+ok "as many choices when it is followed" cmp plain.choices again.choices
+
+# The explorer.
+run "$hermit" chaos --runs=30 --keep=kept -- "$guests/bug_abba"
+expect 1 "an exploration that finds something"
+ok "the table has a row for each run" [ "$(grep -cE '^[0-9]+ +(pass|FAIL) ' "$work/out")" = 30 ]
+ok "schedules are kept" [ -s kept/fail.schedule ] && [ -s kept/pass.schedule ]
+ok "nothing else is kept" [ "$(ls kept | wc -l)" = 6 ]
+cp "$work/out" explored
+sed -n 's/^  by [a-z]*: *hermit run //p' explored >commands
+ok "four commands are shown" [ "$(wc -l <commands)" = 4 ]
+n=0
+while read -r command; do
+	n=$((n + 1))
+	run sh -c "'$hermit' run $command"
+	expect "$([ "$n" -le 2 ] && echo 120 || echo 0)" "command $n of the exploration: $command"
+done <commands
+run "$hermit" chaos --runs=30 --jobs=3 --keep=kept3 -- "$guests/bug_abba"
+sed 's/ *[0-9.]* s$//; s/; [0-9.]* s of runs$//; /kept/d; /  by /d' "$work/out" >jobs3
+sed 's/ *[0-9.]* s$//; s/; [0-9.]* s of runs$//; /kept/d; /  by /d' explored >jobs
+ok "the table does not depend on --jobs" cmp jobs jobs3
+run "$hermit" chaos --runs=200 --until=fail -- "$guests/bug_order"
+expect 1 "--until=fail"
+ok "--until=fail stops" [ "$(grep -c FAIL "$work/out")" = 1 ]
+run "$hermit" chaos --runs=12 --expect-exit=0,1 -- "$guests/bug_order"
+expect 0 "--expect-exit"
+run "$hermit" chaos --runs=40 --sched-heuristic=random --stdout-regex='^a' -q -- "$guests/four"
+expect 1 "--stdout-regex"
+for shard in 1 2 3; do
+	"$hermit" chaos --runs=30 --shard="$shard/3" -- "$guests/bug_abba" 2>/dev/null
+done | grep -E '^[0-9]+ ' | sort -n | sed 's/ *[0-9.]* s$//' >shards
+grep -E '^[0-9]+ +(pass|FAIL)' jobs >whole
+grep -E '^[0-9]+ +(pass|FAIL)' shards >parts
+ok "three shards are the whole" cmp whole parts
+run "$hermit" chaos --runs=3 -- "$work/nothing-here"
+expect 125 "a program that does not exist"
 
 run "$hermit" run --stop-at-turn=40 -- "$guests/four"
 expect 118 "--stop-at-turn"

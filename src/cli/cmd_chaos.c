@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* hermit chaos: one program under many schedules. The options of a run are those of hermit run. */
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/parse.h"
+#include "cli/commands.h"
+#include "cli/run_arguments.h"
+#include "supervisor/exit_codes.h"
+#include "supervisor/explore.h"
+
+enum { KEY_RUNS = 0x20000, KEY_UNTIL, KEY_JOBS, KEY_EXPECT, KEY_REGEX, KEY_SHARD, KEY_KEEP };
+enum { DEFAULT_RUNS = 100 };
+
+struct arguments {
+	struct run_arguments run;
+	struct explore x;
+	regex_t regex;
+};
+
+static const struct argp_option own_options[] = {
+	{ "runs", KEY_RUNS, "N", 0, "how many seeds, at most (default: 100)", 1 },
+	{ "until", KEY_UNTIL, "WHAT", 0, "stop early: fail, at the first run that fails; both, when one has failed and one has passed", 1 },
+	{ "jobs", KEY_JOBS, "J", 0, "how many runs go on at a time (default: the number of processors)", 1 },
+	{ "expect-exit", KEY_EXPECT, "N[,N...]", 0, "exit statuses of runs that pass (default: 0)", 1 },
+	{ "stdout-regex", KEY_REGEX, "REGEX", 0, "what standard output of runs that pass matches, as for grep -E", 1 },
+	{ "shard", KEY_SHARD, "I/N", 0, "only each N-th seed, beginning with the I-th (from 1): for several machines", 1 },
+	{ "keep", KEY_KEEP, "DIR", 0, "where schedule and output of the first failing and the nearest passing run are kept (default: a new "
+				      "directory in TMPDIR)", 1 },
+};
+
+/* What is this command's own business, or is made for one run. */
+static bool takes_option(const struct option_spec *spec)
+{
+	static const char *const not[] = { "verify", "verify-json", "verify-dir", "log-events", "report", "summary", "chaos",
+					   "record-schedule", "replay-schedule", "stop-at-turn", "stacktrace-at", "terminal" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(not); i++)
+		if (!strcmp(spec->name, not[i]))
+			return false;
+	return true;
+}
+
+static int take_program(struct run_options *o, struct argp_state *state)
+{
+	for (int i = state->next - 1; i < state->argc; i++)
+		if (strv_add(&o->argv, state->argv[i]) < 0)
+			return ENOMEM;
+	state->next = state->argc;
+	return 0;
+}
+
+static uint64_t number(const char *option, const char *text, uint64_t least, uint64_t most, struct argp_state *state)
+{
+	uint64_t value;
+
+	if (parse_u64(text, &value) < 0 || value < least || value > most)
+		argp_error(state, "--%s: '%s' is not a number from %llu to %llu", option, text, (unsigned long long)least,
+			   (unsigned long long)most);
+	return value;
+}
+
+static void take_until(struct arguments *a, const char *text, struct argp_state *state)
+{
+	a->x.until = !strcmp(text, "fail") ? EXPLORE_FAIL : EXPLORE_BOTH;
+	if (strcmp(text, "fail") != 0 && strcmp(text, "both") != 0)
+		argp_error(state, "--until: there is no '%s'; known: fail, both", text);
+}
+
+static void take_expected(struct arguments *a, char *text, struct argp_state *state)
+{
+	char *word;
+
+	while ((word = strsep(&text, ","))) {
+		if (a->x.n_expected == EXPECTED_MAX)
+			argp_error(state, "--expect-exit: at most %d statuses", EXPECTED_MAX);
+		a->x.expected[a->x.n_expected++] = (int)number("expect-exit", word, 0, 255, state);
+	}
+}
+
+static void take_regex(struct arguments *a, const char *text, struct argp_state *state)
+{
+	char message[128];
+	int r = regcomp(&a->regex, text, REG_EXTENDED | REG_NEWLINE | REG_NOSUB);
+
+	if (r != 0) {
+		(void)regerror(r, &a->regex, message, sizeof(message));
+		argp_error(state, "--stdout-regex: '%s': %s", text, message);
+	}
+	a->x.out_regex = &a->regex;
+}
+
+static void take_shard(struct arguments *a, char *text, struct argp_state *state)
+{
+	char *slash = strchr(text, '/');
+
+	if (!slash)
+		argp_error(state, "--shard: '%s' is not I/N", text);
+	*slash = '\0';
+	a->x.shards = (unsigned)number("shard", slash + 1, 1, 1 << 20, state);
+	a->x.shard = (unsigned)number("shard", text, 1, a->x.shards, state) - 1;
+}
+
+static error_t parse_one(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+	const struct option_spec *spec;
+	struct error err = { 0 };
+
+	switch (key) {
+	case KEY_RUNS:
+		a->x.runs = number("runs", arg, 1, 100000000, state);
+		return 0;
+	case KEY_UNTIL:
+		take_until(a, arg, state);
+		return 0;
+	case KEY_JOBS:
+		a->x.jobs = (unsigned)number("jobs", arg, 1, EXPLORE_JOBS_MAX, state);
+		return 0;
+	case KEY_EXPECT:
+		take_expected(a, arg, state);
+		return 0;
+	case KEY_REGEX:
+		take_regex(a, arg, state);
+		return 0;
+	case KEY_SHARD:
+		take_shard(a, arg, state);
+		return 0;
+	case KEY_KEEP:
+		a->x.keep = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		return take_program(&a->run.options, state);
+	default:
+		spec = run_arguments_spec(key);
+		if (!spec || !takes_option(spec))
+			return ARGP_ERR_UNKNOWN;
+		if (run_options_set(&a->run.options, spec, arg, &err) < 0)
+			argp_failure(state, argp_err_exit_status, 0, "%s", err.text);
+		return 0;
+	}
+}
+
+static const char doc[] =
+	"Runs a program under many schedules, one for each seed of the scheduler, and shows how each of them ended. What the program writes to "
+	"files is thrown away after each run, unless --fs says otherwise. The options of a run are those of hermit run.\v"
+	"The exit status is 0 when all runs passed, 1 when one failed, 125 when the tool itself did.";
+
+static int parse(struct arguments *a, int argc, char **argv)
+{
+	struct argp_option *options = run_arguments_argp(takes_option, own_options, ARRAY_SIZE(own_options));
+	struct argp argp = { options, parse_one, "[--] PROGRAM [ARGUMENT...]", doc, NULL, NULL, NULL };
+	int r;
+
+	if (!options)
+		return -ENOMEM;
+	r = argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, a);
+	run_arguments_argp_free(options);
+	return -r;
+}
+
+static unsigned default_jobs(void)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return n < 1 ? 1 : n > EXPLORE_JOBS_MAX ? EXPLORE_JOBS_MAX : (unsigned)n;
+}
+
+/* What this command has other defaults for than hermit run. */
+static int init(struct arguments *a)
+{
+	int r;
+
+	r = run_options_init(&a->run.options);
+	if (r == 0)
+		r = run_options_set(&a->run.options, option_find("fs"), "overlay", NULL);
+	if (r == 0)
+		r = run_options_set(&a->run.options, option_find("chaos"), "true", NULL);
+	return r;
+}
+
+int cmd_chaos(int argc, char **argv)
+{
+	struct arguments a = { .x = { .runs = DEFAULT_RUNS, .jobs = default_jobs(), .shards = 1 } };
+	struct error err = { 0 };
+	int r, status = EXIT_CODE_TOOL;
+
+	command_prepare("hermit", "chaos", argv);
+	r = init(&a);
+	if (r == 0)
+		r = parse(&a, argc, argv);
+	if (r < 0)
+		(void)error_errno(&err, -r, "arguments");
+	if (r == 0)
+		r = run_arguments_setup_log(&a.run, "hermit", &err);
+	if (r == 0)
+		r = run_options_draw_seed(&a.run.options, &err);
+	if (r == 0)
+		r = run_options_validate(&a.run.options, &err);
+	a.x.o = &a.run.options;
+	if (r < 0)
+		log_error("%s", err.text);
+	else
+		status = explore_main(&a.x);
+	if (a.x.out_regex)
+		regfree(&a.regex);
+	run_arguments_clear(&a.run);
+	return status;
+}
