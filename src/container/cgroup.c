@@ -258,7 +258,7 @@ static int check_empty(const struct cgroup *cgroup, struct error *err)
 	return r;
 }
 
-int cgroup_create(const char *cgroups_path, const char *id, struct cgroup **ret, struct error *err)
+int cgroup_at(const char *cgroups_path, const char *id, struct cgroup **ret, struct error *err)
 {
 	struct cgroup *cgroup = NULL;
 	char path[1024];
@@ -271,8 +271,22 @@ int cgroup_create(const char *cgroups_path, const char *id, struct cgroup **ret,
 	if (!cgroup)
 		return no_memory(err);
 	r = discover(cgroup, path, err);
-	if (r == 0)
-		r = make_hierarchies(cgroup, err);
+	if (r < 0)
+		cgroup_free(cgroup);
+	else
+		*ret = cgroup;
+	return r;
+}
+
+int cgroup_create(const char *cgroups_path, const char *id, struct cgroup **ret, struct error *err)
+{
+	struct cgroup *cgroup = NULL;
+	int r;
+
+	r = cgroup_at(cgroups_path, id, &cgroup, err);
+	if (r < 0)
+		return r;
+	r = make_hierarchies(cgroup, err);
 	if (r == 0)
 		r = check_empty(cgroup, err);
 	if (r < 0)

@@ -26,6 +26,9 @@ struct cgroup;
  */
 int cgroup_create(const char *cgroups_path, const char *id, struct cgroup **ret, struct error *err);
 
+/* The same without making anything: for a creation that was broken off before it could write down what it had made. */
+int cgroup_at(const char *cgroups_path, const char *id, struct cgroup **ret, struct error *err);
+
 /* Those of a container that exists, as cgroup_to_pairs() described them. Directories may be gone meanwhile. */
 int cgroup_from_pairs(const struct oci_pairs *pairs, struct cgroup **ret, struct error *err);
 

@@ -327,6 +327,18 @@ static int delete_known(struct state_dir *dir, const struct oci_runtime_state *s
 	return state_dir_remove(dir, err);
 }
 
+/* A creation that was killed: its process 1 goes with it, its cgroups are where the document says, perhaps. */
+static int delete_broken_off(struct state_dir *dir, struct error *err)
+{
+	__attribute__((cleanup(oci_config_free))) struct oci_config cfg = { 0 };
+	_cleanup_cgroup_ struct cgroup *cgroup = NULL;
+	struct error unread = { 0 };
+
+	if (load_config(dir, &cfg, &unread) == 0 && cgroup_at(cfg.linux_.cgroups_path, dir->id, &cgroup, &unread) == 0)
+		(void)cgroup_remove(cgroup, &unread);
+	return state_dir_remove(dir, err);
+}
+
 int lifecycle_delete(const struct runtime *rt, const char *id, bool force, struct error *err)
 {
 	_cleanup_state_dir_ struct state_dir dir = STATE_DIR_NONE;
@@ -340,7 +352,7 @@ int lifecycle_delete(const struct runtime *rt, const char *id, bool force, struc
 		return r;
 	r = state_dir_read(&dir, &state, err);
 	if (r < 0 && force)
-		return state_dir_remove(&dir, err); /* left behind by a creation that was killed, or unreadable */
+		return delete_broken_off(&dir, err);
 	if (r < 0)
 		return r == -ENOENT ? error_set(err, ENOENT, STATE_NO_SUCH_CONTAINER) : r;
 	return delete_known(&dir, &state, force, err);

@@ -440,6 +440,8 @@ static int take_event(struct run *run, struct run_result *result, struct error *
 	r = run->guest->ops->wait(run->guest, &event);
 	if (r < 0)
 		return error_errno(err, -r, "waiting for the guest");
+	if (event.kind == EVENT_OUTSIDE && event.signo == 0)
+		return tell_engine(run, &event, err);
 	if (event.kind == EVENT_OUTSIDE && host)
 		return on_host_signal(run, &event, result, err);
 	if (event.kind == EVENT_OUTSIDE && on_outside(run, &event, result))

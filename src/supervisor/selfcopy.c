@@ -2,6 +2,7 @@
 /* The sealed copy of our own program: see selfcopy.h. */
 #include "supervisor/selfcopy.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -15,6 +16,24 @@ enum { SEALS = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE };
 
 extern char **environ;
 
+/* Where the part ends that is loaded: what follows are tables for debuggers, often the larger part of the file. */
+static off_t end_of_program(int fd, off_t size)
+{
+	Elf64_Ehdr head;
+	Elf64_Phdr part;
+	off_t end = 0;
+
+	if (pread(fd, &head, sizeof(head), 0) != sizeof(head) || head.e_phentsize != sizeof(part))
+		return size;
+	for (unsigned i = 0; i < head.e_phnum; i++) {
+		if (pread(fd, &part, sizeof(part), (off_t)(head.e_phoff + i * sizeof(part))) != sizeof(part))
+			return size;
+		if ((off_t)(part.p_offset + part.p_filesz) > end)
+			end = (off_t)(part.p_offset + part.p_filesz);
+	}
+	return end > 0 && end < size ? end : size;
+}
+
 static int copy_all(int to, int from)
 {
 	struct stat st;
@@ -22,7 +41,7 @@ static int copy_all(int to, int from)
 
 	if (fstat(from, &st) < 0)
 		return -errno;
-	for (off_t left = st.st_size; left > 0 && n > 0; left -= n)
+	for (off_t left = end_of_program(from, st.st_size); left > 0 && n > 0; left -= n)
 		n = sendfile(to, from, NULL, (size_t)left);
 	if (n <= 0)
 		return n < 0 ? -errno : -EIO;

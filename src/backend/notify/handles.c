@@ -148,6 +148,7 @@ void handles_note_outside(struct notify *n, pid_t tid, const int *fds)
 		borrowed = handles_borrow(n, tid, fd);
 		if (borrowed < 0 || fstat(borrowed, &st) < 0)
 			continue; /* not open in the guest */
+		n->terminal = n->terminal || isatty(borrowed);
 		n->outside[n->n_outside++] = (struct object_id){ st.st_dev, st.st_ino };
 	}
 }
@@ -184,17 +185,19 @@ static int count_ready(const struct pollfd *fds, size_t n_fds)
  */
 static int poll_outside(struct notify *n, struct pollfd *fds, size_t n_fds, int timeout_ms)
 {
-	int ready, r;
+	int ready, r, slice;
 
 	for (;;) {
 		size_t n_own = notify_own_polls(n, fds + n_fds);
 
-		ready = poll(fds, n_fds + n_own, timeout_ms);
-		if (ready < 0 && errno != EINTR)
-			return -errno;
-		if (ready <= 0)
-			return ready;
-		r = notify_take(n, fds + n_fds);
+		slice = n->terminal && (timeout_ms < 0 || timeout_ms > IDLE_LOOK_MS) ? IDLE_LOOK_MS : timeout_ms;
+		ready = poll(fds, n_fds + n_own, slice);
+		if (ready < 0)
+			return errno == EINTR ? 0 : -errno;
+		if (ready == 0 && slice == timeout_ms)
+			return 0;
+		timeout_ms -= ready == 0 && timeout_ms > 0 ? slice : 0;
+		r = ready == 0 ? notify_look_for_signals(n) : notify_take(n, fds + n_fds);
 		if (r < 0)
 			return r;
 		if (n->queue.n > 0)

@@ -89,6 +89,7 @@ struct notify {
 
 	struct object_id outside[OUTSIDE_MAX];
 	size_t n_outside;
+	bool terminal; /* one of them is a terminal: the kernel may send signals for keys that are typed */
 	struct pidfd_cache pidfds;
 	struct object_table objects;
 	struct network_probe probe;
@@ -157,6 +158,12 @@ int notify_wait(struct guest *g, struct event *ret_event);
 size_t notify_own_polls(const struct notify *n, struct pollfd *fds);
 /* Takes what these have after poll(2); events are queued. */
 int notify_take(struct notify *n, const struct pollfd *fds);
+/*
+ * Keys that are typed at a terminal become signals without anybody being told who is parked. So where there is a terminal it is
+ * looked for them, each IDLE_LOOK_MS while nobody runs: EVENT_OUTSIDE without a number is queued when there is one.
+ */
+enum { IDLE_LOOK_MS = 40 };
+int notify_look_for_signals(struct notify *n);
 /* Takes what waitpid and the signal descriptor have; events are queued. */
 int notify_take_signals(struct notify *n);
 int notify_reap(struct notify *n);

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -161,16 +162,39 @@ static bool is_watched(struct notify *n)
 	return t && t->where == WHERE_RUNNING;
 }
 
+int notify_look_for_signals(struct notify *n)
+{
+	const struct event event = { .kind = EVENT_OUTSIDE };
+	struct notify_process *p, *next;
+	char text[4096];
+	const char *pending, *blocked;
+	int r;
+
+	HASH_ITER(hh, n->tasks.processes, p, next) {
+		r = procfs_read(n, p->tgid, "status", text, sizeof(text));
+		if (r < 0)
+			continue; /* its end will be reported */
+		pending = procfs_field(text, "ShdPnd");
+		blocked = procfs_field(text, "SigBlk");
+		if (pending && blocked && strtoull(pending, NULL, 16) & ~strtoull(blocked, NULL, 16))
+			return queue_push(&n->queue, &event);
+	}
+	return 0;
+}
+
 static int wait_more(struct notify *n)
 {
 	struct pollfd *fds = n->own_polls;
 	size_t n_fds = notify_own_polls(n, fds);
+	bool watched = is_watched(n);
 	int r;
 
-	r = poll(fds, n_fds, is_watched(n) ? n->watchdog_ms : -1);
+	r = poll(fds, n_fds, watched ? n->watchdog_ms : n->terminal ? IDLE_LOOK_MS : -1);
 	if (r < 0)
 		return errno == EINTR ? 0 : -errno;
-	return r == 0 ? raise_alarm(n) : notify_take(n, fds);
+	if (r > 0)
+		return notify_take(n, fds);
+	return watched ? raise_alarm(n) : notify_look_for_signals(n);
 }
 
 int notify_wait(struct guest *g, struct event *ret_event)

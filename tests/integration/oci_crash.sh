@@ -1,0 +1,114 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Whoever is killed, no guest runs on without supervision, and `delete --force` leaves nothing. Many containers at once.
+. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/oci_lib.sh"
+
+# leftovers ID: what is left of a container after its end: cgroups, directories, processes.
+leftovers()
+{
+	find /sys/fs/cgroup -type d -name "$1" 2>/dev/null
+	ls -d "$state/$1" 2>/dev/null
+	grep -lsz "HERMIT_TEST_ID=$1" /proc/[0-9]*/environ
+}
+
+# start_one ID: a running container whose processes all carry its id.
+start_one()
+{
+	bundle "$1.bundle" 'sleep 0 & (read x </tmp/fifo) & echo up; read y' ".process.env += [\"HERMIT_TEST_ID=$1\"] | .root.readonly = true
+		| .mounts += [{destination: \"/tmp\", type: \"tmpfs\", source: \"tmpfs\"}]"
+	rt create --bundle "$1.bundle" "$1" <in >"$1.out" 2>&1
+	rt start "$1"
+	until_true grep -q up "$1.out"
+}
+
+clear_one()
+{
+	run rt delete --force "$1"
+	expect 0 "$2: delete --force"
+	equal "" "$(leftovers "$1")" "$2: nothing is left"
+	run rt delete --force "$1"
+	expect 0 "$2: delete --force again"
+}
+
+mkfifo in
+exec 8<>in
+for whom in supervisor guardian init; do
+	start_one "kill-$whom"
+	pid=$(field "kill-$whom" .init.pid)
+	kill -9 "$(field "kill-$whom" ".$whom.pid")"
+	until_true is_gone "$pid"
+	ok "$whom killed: process 1 is gone" is_gone "$pid"
+	until_true status_is "kill-$whom" stopped
+	equal stopped "$(status_of "kill-$whom")" "$whom killed: status"
+	until_true is_gone "$(field "kill-$whom" .supervisor.pid)"
+	until_true is_gone "$(field "kill-$whom" .guardian.pid)"
+	ok "$whom killed: nobody stays" is_gone "$(field "kill-$whom" .guardian.pid)"
+	run rt exec "kill-$whom" /bin/true
+	expect 255 "$whom killed: exec"
+	clear_one "kill-$whom" "$whom killed"
+	# the same before the start
+	rt create --bundle "kill-$whom.bundle" "kill-$whom" <in >created.out 2>&1
+	pid=$(field "kill-$whom" .init.pid)
+	kill -9 "$(field "kill-$whom" ".$whom.pid")"
+	until_true is_gone "$pid"
+	ok "$whom killed before the start: process 1 is gone" is_gone "$pid"
+	run rt start "kill-$whom"
+	expect 1 "$whom killed before the start: start"
+	clear_one "kill-$whom" "$whom killed before the start"
+done
+
+# A guest must not see a call fail because its supervisor died: it dies in the call.
+bundle calls 'i=0; while /bin/busybox uname -n >/tmp/name; do i=$((i+1)); [ "$(cat /tmp/name)" ] || { echo EMPTY; break; }; done; echo FAILED' \
+	'.mounts += [{destination: "/tmp", type: "tmpfs", source: "tmpfs"}]'
+for i in 1 2 3; do
+	rt create --bundle calls calls <in >calls.out 2>&1
+	rt start calls
+	sleep 0.2
+	kill -9 "$(field calls .supervisor.pid)"
+	until_true is_gone "$(field calls .init.pid)"
+	equal "" "$(cat calls.out)" "no call is answered by nobody ($i)"
+	clear_one calls "supervisor killed in the middle of calls"
+done
+
+# `create` itself, killed at some moment.
+bundle half 'read x' '.process.env += ["HERMIT_TEST_ID=half"]'
+for delay in 0.000 0.002 0.004 0.006 0.008 0.012 0.016 0.024 0.032 0.050; do
+	rt create --bundle half half <in >half.out 2>&1 &
+	creator=$!
+	sleep $delay
+	kill -9 $creator 2>/dev/null
+	wait $creator 2>/dev/null
+	run rt delete --force half
+	expect 0 "create killed after $delay s: delete --force"
+	until_true [ -z "$(leftovers half)" ]
+	equal "" "$(leftovers half)" "create killed after $delay s: nothing is left"
+done
+
+# create, start, exec and delete of one container in each other's way
+bundle races 'read x' '.process.env += ["HERMIT_TEST_ID=races"]'
+for round in $(seq 10); do
+	for command in "create --bundle races races" "start races" "exec races /bin/true" "delete --force races" "kill races KILL"; do
+		# shellcheck disable=SC2086 # words
+		rt $command <in >races.out 2>&1 &
+		[ $((round % 2)) = 0 ] || sleep 0.01
+	done
+	wait
+done
+clear_one races "commands in each other's way"
+
+# a hundred at once
+bundle many 'echo up; read x' '.process.env += ["HERMIT_TEST_ID=many"]'
+one_of_many()
+{
+	rt create --bundle many "many$1" <in >"many$1.out" 2>&1 && rt start "many$1" && until_true grep -q up "many$1.out" &&
+		rt exec "many$1" /bin/true && rt kill "many$1" KILL && until_true status_is "many$1" stopped &&
+		rt delete "many$1" && touch "many$1.done"
+}
+for i in $(seq 100); do one_of_many "$i" 2>>many.err & done
+wait
+equal 100 "$(ls many*.done | wc -l)" "a hundred containers at once"
+equal "" "$(rt list -q)" "a hundred containers: no state"
+equal "" "$(leftovers many)$(find /sys/fs/cgroup -type d -name 'many*')" "a hundred containers: nothing is left"
+[ "$failures" = 0 ] || head -5 many.err
+finish

@@ -1,0 +1,105 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Hooks: all six stages with their order, namespaces, state on standard input, environment, timeouts and failures.
+. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/oci_lib.sh"
+
+# What a hook sees, one line each in $record (bind-mounted into the container for the stage that runs inside).
+record=$work/record
+mkdir "$record"
+cat >"$record/hook" <<'END'
+#!/bin/sh
+# hook STAGE RECORD [STATUS]: writes what it sees
+/bin/busybox cat >"$2/$1.json" 2>/dev/null || cat >"$2/$1.json"
+{
+	echo "$1"
+	readlink /proc/self/ns/mnt
+	readlink /proc/self/ns/net
+	echo "env=$(/usr/bin/env 2>/dev/null | grep -c . || /bin/busybox env | /bin/busybox grep -c .)"
+	echo "A=$A"
+} >"$2/$1.seen"
+echo "$1" >>"$2/order"
+exit ${3:-0}
+END
+chmod +x "$record/hook"
+host_stages="prestart createRuntime createContainer poststart poststop"
+hooks=$(for stage in $host_stages; do
+	printf '.hooks.%s = [{path: "%s", args: ["hook", "%s", "%s"], env: ["A=b"]}] | ' $stage "$record/hook" $stage "$record"
+done)
+hooks="$hooks .hooks.startContainer = [{path: \"/record/hook\", args: [\"hook\", \"startContainer\", \"/record\"], env: [\"A=b\"]}]
+	| .mounts += [{destination: \"/record\", type: \"bind\", source: \"$record\", options: [\"bind\", \"rw\"]}]"
+bundle hooked 'echo program >>/record/order' "$hooks"
+run rt create --bundle hooked h
+expect 0 "create with hooks"
+pid=$(rt state h | jq .pid)
+container_mnt=$(readlink "/proc/$pid/ns/mnt") container_net=$(readlink "/proc/$pid/ns/net")
+equal "prestart createRuntime createContainer" "$(xargs <"$record/order")" "before the start"
+run rt start h
+expect 0 "start with hooks"
+until_true status_is h stopped
+run rt delete h
+expect 0 "delete with hooks"
+equal "prestart createRuntime createContainer startContainer program poststop" \
+	"$(grep -v poststart "$record/order" | xargs)" "order of stages"
+ok "poststart came after startContainer and before poststop" [ "$(grep -nx poststart "$record/order" | cut -d: -f1)" -gt 4 ]
+host_mnt=$(readlink /proc/self/ns/mnt) host_net=$(readlink /proc/self/ns/net)
+for stage in prestart createRuntime poststart poststop; do
+	equal "$stage $host_mnt $host_net" "$(head -3 "$record/$stage.seen" | xargs)" "$stage: namespaces of the host"
+done
+for stage in createContainer startContainer; do
+	equal "$stage $container_mnt $container_net" "$(head -3 "$record/$stage.seen" | xargs)" "$stage: namespaces of the container"
+done
+for stage in prestart createRuntime createContainer startContainer poststart poststop; do
+	ok "$stage: its environment" grep -qx A=b "$record/$stage.seen"
+	equal "h $work/hooked" "$(jq -r '.id + " " + .bundle' "$record/$stage.json")" "$stage: state on standard input"
+done
+for stage in prestart createRuntime createContainer; do
+	equal "created $pid" "$(jq -r '.status + " " + (.pid | tostring)' "$record/$stage.json")" "$stage: status and process"
+done
+equal "created 1" "$(jq -r '.status + " " + (.pid | tostring)' "$record/startContainer.json")" "startContainer: status and process"
+equal "running $pid" "$(jq -r '.status + " " + (.pid | tostring)' "$record/poststart.json")" "poststart: status and process"
+equal "stopped null" "$(jq -r '.status + " " + (.pid | tostring)' "$record/poststop.json")" "poststop: status and process"
+
+# ---- failures ----
+marker=$work/ran
+for stage in prestart createRuntime createContainer; do
+	rm -f "$record/order" "$marker"
+	bundle bad "echo ran" ".hooks.$stage = [{path: \"$record/hook\", args: [\"hook\", \"$stage\", \"$record\", \"3\"]},
+		{path: \"/bin/touch\", args: [\"touch\", \"$marker\"]}]
+		| .hooks.poststop = [{path: \"$record/hook\", args: [\"hook\", \"poststop\", \"$record\"]}]"
+	run rt create --bundle bad bad
+	expect 1 "$stage fails: create"
+	expect_err_has "hooks.$stage\[0\]: hook .* ended with status 3" "$stage fails: message"
+	ok "$stage fails: no further hook of the stage" [ ! -e "$marker" ]
+	equal "" "$(rt list -q)$(find /sys/fs/cgroup -type d -name bad)" "$stage fails: nothing is left"
+done
+bundle bad "echo ran" '.hooks.startContainer = [{path: "/bin/false"}]'
+run rt run --bundle bad bad
+expect 1 "startContainer fails"
+expect_out "" "startContainer fails: the program does not run"
+expect_err_has 'hooks.startContainer\[0\]' "startContainer fails: message"
+equal "" "$(rt list -q)" "startContainer fails: nothing is left"
+bundle bad "read x" '.hooks.poststart = [{path: "/bin/false"}]'
+run rt create --bundle bad bad
+run rt start bad
+expect 1 "poststart fails"
+until_true status_is bad stopped
+equal stopped "$(status_of bad)" "poststart fails: the container is stopped"
+run rt delete bad
+expect 0 "poststart fails: delete"
+bundle bad "true" '.hooks.poststop = [{path: "/bin/false"}, {path: "/bin/touch", args: ["touch", "'"$marker"'"]}]'
+run rt run --bundle bad bad
+expect 0 "poststop fails"
+expect_err_has 'hooks.poststop\[0\]' "poststop fails: a warning"
+ok "poststop fails: the others run" [ -e "$marker" ]
+bundle bad "true" '.hooks.createRuntime = [{path: "/bin/sleep", args: ["sleep", "100"], timeout: 1}]'
+run rt run --bundle bad bad
+expect 1 "timeout"
+expect_err_has 'hooks.createRuntime\[0\]: hook /bin/sleep ran past its timeout of 1 s' "timeout: message"
+bundle bad "true" '.hooks.createRuntime = [{path: "/no/such/hook"}]'
+run rt run --bundle bad bad
+expect 1 "a hook that is not there"
+bundle bad "echo fine" '.hooks.createRuntime = [{path: "/bin/sh", args: ["sh", "-c", "test -z \"$HOME\" && test $(env | grep -vc -e ^PWD= -e ^SHLVL= -e ^_=) = 0"]}]'
+run rt run --bundle bad bad
+expect_out fine "a hook without env has an empty environment and need not read its input"
+finish
