@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Containers are deterministic: the same bundle gives the same output, and the same event log, twenty times; with other options
+# something else. Options come from annotations and from the file of defaults.
+. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/oci_lib.sh"
+rounds=${ROUNDS:-20}
+
+# same NAME SCRIPT [FILTER]: all runs give the output of the first one.
+same()
+{
+	local i
+	bundle "$1" "$2" "${3:-.}"
+	echo "{ \"log-events\": \"$work/$1.log\" }" >defaults.json
+	for ((i = 1; i <= rounds; i++)); do
+		timeout 60 rt --defaults defaults.json run --bundle "$1" "$1" >"$1.out" 2>&1 </dev/null
+		mv "$1.out" "$1.out.$i"
+		mv "$1.log" "$1.log.$i"
+		cmp -s "$1.out.1" "$1.out.$i" || { fail "$1: output of run $i"; diff "$1.out.1" "$1.out.$i" | head -5; return; }
+		cmp -s "$1.log.1" "$1.log.$i" || { fail "$1: event log of run $i"; diff "$1.log.1" "$1.log.$i" | head -5; return; }
+	done
+	ok "$1: output" [ -s "$1.out.1" ]
+}
+
+same clock 'date +%s.%N; cat /proc/uptime; for i in 1 2 3; do sleep 0.5; date +%s.%N; done; time -v true 2>&1 | head -3'
+same random 'head -c 64 /dev/urandom | md5sum; cat /proc/sys/kernel/random/uuid; mktemp -u /tmp/XXXXXXXXXXXX; awk "BEGIN { srand(); print rand() }"' \
+	'.mounts += [{destination: "/tmp", type: "tmpfs", source: "tmpfs"}]'
+same parallel 'for i in 1 2 3 4 5 6 7 8; do (n=0; while [ $n -lt 20 ]; do echo $i.$n; n=$((n+1)); done) & done; wait; echo done'
+same pipes 'yes | head -1000 | md5sum; seq 1 300 | sort -r | tail -3; (sleep 1; echo late) & (echo early); wait; (echo a; sleep 0.1; echo b) | while read l; do date +%N; echo $l; done'
+same machine 'uname -a; nproc; free | head -2; id; hostname; cat /proc/loadavg; ls -l /proc/self/fd | wc -l; env'
+same files 'cd /tmp; for i in 1 2 3 4 5; do echo $i >f$i; done; ls -la --full-time; stat -c "%i %Y" f*; df /tmp | tail -1; ls -l /bin | md5sum' \
+	'.mounts += [{destination: "/tmp", type: "tmpfs", source: "tmpfs", options: ["size=1m"]}]'
+same signals 'trap "echo usr1" USR1; (sleep 0.2; kill -USR1 1) & wait; kill -USR1 $$; timeout 1 sleep 100; echo $?'
+same socket 'nc -l -p 5000 >/tmp/got & sleep 0.1; echo over tcp | nc 127.0.0.1 5000; wait; cat /tmp/got' \
+	'.mounts += [{destination: "/tmp", type: "tmpfs", source: "tmpfs"}]'
+# ---- options ----
+seeded='head -c 8 /dev/urandom | md5sum; date +%Y'
+bundle other "$seeded" '.annotations = {"org.hermit.seed": "1"}'
+run rt run --bundle other o
+first=$(cat out)
+bundle other "$seeded" '.annotations = {"org.hermit.seed": "2", "org.hermit.epoch": "2001-02-03T00:00:00Z", "org.hermit.cpus": "3"}'
+run rt run --bundle other o
+ok "another seed" [ "$(head -1 out)" != "$(echo "$first" | head -1)" ]
+equal 2001 "$(tail -1 out)" "the epoch of an annotation"
+echo '{ "seed": 1, "epoch": "1999-01-01T00:00:00Z" }' >defaults.json
+bundle other "$seeded"
+run rt --defaults defaults.json run --bundle other o
+equal "$(echo "$first" | head -1) 1999" "$(sed "s/ *$//" out | paste -sd " ")" "the file of defaults"
+bundle other "$seeded" '.annotations = {"org.hermit.epoch": "2002-01-01T00:00:00Z"}'
+run rt --defaults defaults.json run --bundle other o
+equal 2002 "$(tail -1 out)" "annotations are stronger than defaults"
+bundle other true '.annotations = {"org.hermit.seed": "many"}'
+run rt run --bundle other o
+expect 1 "a wrong annotation"
+expect_err_has "annotations.org.hermit.seed: .*'many' is not a number" "a wrong annotation is named"
+bundle other true '.annotations = {"org.hermit.off": "perhaps"}'
+run rt run --bundle other o
+expect_err_has "annotations.org.hermit.off: 'perhaps' is neither true nor false" "a wrong truth"
+bundle other true '.annotations = {"org.hermit.log-file": "/etc/passwd"}'
+run rt run --bundle other o
+expect 1 "a file of the host cannot be named by an annotation"
+bundle other true '.annotations = {"org.hermit.sed": "1"}'
+run rt run --bundle other o
+expect 0 "an unknown annotation is no error"
+expect_err_has 'org.hermit.sed is not an option' "but is warned of"
+bundle other true
+echo '{ "seed": true }' >defaults.json
+run rt --defaults defaults.json run --bundle other o
+expect 1 "wrong defaults"
+echo '{ "user": "1" }' >defaults.json
+run rt --defaults defaults.json run --bundle other o
+expect_err_has "defaults.json: options: 'user' has no meaning here" "defaults that have no meaning here"
+run rt --defaults nowhere.json run --bundle other o
+expect 1 "no such file of defaults"
+finish
