@@ -151,16 +151,17 @@ static int set_scheduling(const struct container_spec *spec, struct error *err)
 	return r == 0 ? set_policy(&spec->scheduler, err) : r;
 }
 
+/* The caller's does not go on to the guest. Who may not lower it keeps it: it decides who is killed only. */
 static int set_oom_score(const struct container_spec *spec, struct error *err)
 {
 	char text[16];
 	int r;
 
-	if (!spec->set_oom_score_adj)
-		return 0;
-	(void)snprintf(text, sizeof(text), "%d", spec->oom_score_adj);
+	(void)snprintf(text, sizeof(text), "%d", spec->set_oom_score_adj ? spec->oom_score_adj : 0);
 	r = fd_write_file(AT_FDCWD, "/proc/self/oom_score_adj", text);
-	return r < 0 ? error_errno(err, -r, "cannot set oom_score_adj to %d", spec->oom_score_adj) : 0;
+	if (r < 0 && spec->set_oom_score_adj)
+		return error_errno(err, -r, "cannot set oom_score_adj to %d", spec->oom_score_adj);
+	return 0;
 }
 
 /* ---- descriptors and session ---- */

@@ -235,29 +235,49 @@ static int tree_build(struct stage *stage, struct error *err)
 	return error_set(err, EINVAL, "unknown kind of root %d", (int)spec->root_kind);
 }
 
+/* The tree is fresh and nobody else's: its names lead nowhere else. */
+static int make_directory(int tree, const char *path)
+{
+	char name[PATH_MAX];
+	char *slash = name;
+
+	if (snprintf(name, sizeof(name), "%s", path) >= (int)sizeof(name))
+		return -ENAMETOOLONG;
+	while ((slash = strchr(slash, '/'))) {
+		*slash = '\0';
+		if (mkdirat(tree, name, 0755) < 0 && errno != EEXIST)
+			return -errno;
+		*slash++ = '/';
+	}
+	return mkdirat(tree, name, 0755) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+/* The file itself; -ENOENT when its directory is missing. */
+static int make_leaf(int tree, const struct container_file *file)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (file->link)
+		return symlinkat(file->link, tree, file->path) < 0 ? -errno : 0;
+	fd = openat(tree, file->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0444);
+	return fd < 0 ? -errno : fd_write_full(fd, file->text, strlen(file->text));
+}
+
 static int make_file(int tree, const struct container_file *file, struct error *err)
 {
-	_cleanup_free_ char *parent = strdup(file->path);
-	_cleanup_close_ int fd = -1;
-	char *slash;
-	int r = 0;
+	char parent[PATH_MAX];
+	int r;
 
-	if (!parent)
-		return error_errno(err, ENOMEM, "/sys");
-	slash = strrchr(parent, '/');
-	if (slash && file->link) {
-		*slash = '\0';
-		fd = root_make(tree, parent, true, err);
-		if (fd < 0)
-			return fd;
+	if (!file->text && !file->link) {
+		r = make_directory(tree, file->path);
+		return r < 0 ? error_errno(err, -r, "/sys/%s", file->path) : 0;
 	}
-	if (file->link)
-		return symlinkat(file->link, tree, file->path) < 0 ? error_errno(err, errno, "/sys/%s", file->path) : 0;
-	fd = root_make(tree, file->path, !file->text, err);
-	if (fd < 0)
-		return fd;
-	if (file->text)
-		r = fd_write_file(tree, file->path, file->text);
+	r = make_leaf(tree, file);
+	if (r == -ENOENT && strrchr(file->path, '/')) {
+		(void)snprintf(parent, sizeof(parent), "%.*s", (int)(strrchr(file->path, '/') - file->path), file->path);
+		r = make_directory(tree, parent);
+		r = r < 0 ? r : make_leaf(tree, file);
+	}
 	return r < 0 ? error_errno(err, -r, "/sys/%s", file->path) : 0;
 }
 

@@ -112,9 +112,17 @@ uint64_t inode_find_number(const struct inodes *inodes, uint64_t dev, uint64_t n
 	return 0;
 }
 
-void inode_set_number(struct inode *inode, uint64_t number)
+struct inode *inode_numbered(struct inodes *inodes, uint64_t dev, uint64_t ino, uint64_t number)
 {
+	uint64_t next = inodes->next_number;
+	struct inode *inode;
+
+	inode = inode_get(inodes, dev, ino);
+	if (!inode)
+		return NULL;
+	inodes->next_number = next;
 	inode->number = number;
+	return inode;
 }
 
 /* Device numbers by order of first sight; the last one stands for all beyond the table. */

@@ -42,8 +42,8 @@ void inode_set_times(struct inode *inode, unsigned which, struct timespec to);
 uint64_t inode_number(const struct inode *inode);
 /* The host's inode number of what is shown as `number` on this (host's) device; 0: there is none. */
 uint64_t inode_find_number(const struct inodes *inodes, uint64_t dev, uint64_t number);
-/* Gives it a number of the caller's choice, outside of those that are given out. */
-void inode_set_number(struct inode *inode, uint64_t number);
+/* The inode with a number of the caller's choice, outside of those that are given out. NULL when out of memory. */
+struct inode *inode_numbered(struct inodes *inodes, uint64_t dev, uint64_t ino, uint64_t number);
 
 /* What a device of the host is called here. */
 uint64_t inodes_device(struct inodes *inodes, uint64_t dev);

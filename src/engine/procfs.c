@@ -59,13 +59,22 @@ static void find_subject(struct procfs_view *view)
 	}
 }
 
+/* Process 1 when it is not the guest's: files that every process has are there, and most are closed. */
+static const struct procfs_row *find_of_init(const struct procfs_view *view)
+{
+	static const struct procfs_row closed = { .action = PROCFS_REFUSE, .error = EACCES };
+	const struct procfs_row *row = look_up(&procfs_init_table, view->rest);
+
+	return row || !look_up(&procfs_task_table, view->rest) ? row : &closed;
+}
+
 static const struct procfs_row *find_of_task(struct procfs_view *view)
 {
 	if (take_word(&view->rest, "task/"))
 		view->tid = take_number(&view->rest);
 	find_subject(view);
 	if (!view->process && !process_find(view->e, view->pid))
-		return look_up(&procfs_init_table, view->rest);
+		return find_of_init(view);
 	if (take_word(&view->rest, "net/"))
 		return look_up(&procfs_net_table, view->rest);
 	return look_up(&procfs_task_table, view->rest);

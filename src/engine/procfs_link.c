@@ -60,15 +60,11 @@ int procfs_name_namespaces(struct engine *e)
 		{ "uts", 4026531838 },	{ "ipc", 4026531839 },	  { "net", 4026531840 }, { "mnt", 4026531841 },
 	};
 	const struct guest_identities *known = &e->g->identities;
-	struct inode *inode;
 
-	for (int i = 0; i < GUEST_NAMESPACES && known->namespaces[i].name; i++) {
-		inode = inode_get(&e->inodes, known->namespace_dev, known->namespaces[i].ino);
-		if (!inode)
-			return -ENOMEM;
+	for (int i = 0; i < GUEST_NAMESPACES && known->namespaces[i].name; i++)
 		for (size_t k = 0; k < sizeof(initial) / sizeof(initial[0]); k++)
-			if (!strcmp(known->namespaces[i].name, initial[k].name))
-				inode_set_number(inode, initial[k].number);
-	}
+			if (!strcmp(known->namespaces[i].name, initial[k].name) &&
+			    !inode_numbered(&e->inodes, known->namespace_dev, known->namespaces[i].ino, initial[k].number))
+				return -ENOMEM;
 	return 0;
 }

@@ -74,7 +74,7 @@ static const char *const meminfo_zeros[] = {
 
 static void put_kb(FILE *out, const char *key, uint64_t bytes)
 {
-	fprintf(out, "%s:%*s%*" PRIu64 " kB\n", key, (int)(15 - strlen(key)), "", 9, bytes / KB);
+	fprintf(out, "%s:%*s%8" PRIu64 " kB\n", key, (int)(15 - strlen(key)), "", bytes / KB);
 }
 
 static int make_meminfo(const struct procfs_view *view, FILE *out)

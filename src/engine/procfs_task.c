@@ -209,7 +209,6 @@ int procfs_filter_stat(const struct procfs_view *view, FILE *out)
 
 	if (!split_stat(view->text, &head, &tail))
 		return -EIO;
-	(void)piece_word(&tail, &word);
 	fprintf(out, "%.*s %c", PIECE_ARG(head), state_of(view));
 	if (tail.n && tail.at[tail.n - 1] == '\n')
 		tail.n--;
@@ -623,9 +622,6 @@ static const struct procfs_row init_rows[] = {
 	{ .pattern = "smaps", .action = PROCFS_TEXT, .text = "" },
 	{ .pattern = "smaps_rollup", .action = PROCFS_TEXT, .text = "" },
 	{ .pattern = "numa_maps", .action = PROCFS_TEXT, .text = "" },
-	{ .pattern = "auxv", .action = PROCFS_REFUSE, .error = EACCES },
-	{ .pattern = "mem", .action = PROCFS_REFUSE, .error = EACCES },
-	{ .pattern = "fdinfo/*", .action = PROCFS_REFUSE, .error = EACCES },
 	{ .pattern = "children", .action = PROCFS_LIVE },
 	{ .pattern = "oom_score_adj", .action = PROCFS_TEXT, .text = "0\n" },
 	{ .pattern = "coredump_filter", .action = PROCFS_TEXT, .text = "00000033\n" },

@@ -63,7 +63,6 @@ static void count(struct drive *d, const struct event *event)
 	case EVENT_STOPPED:
 	case EVENT_CONTINUED:
 	case EVENT_ALARM:
-	case EVENT_TRAP:
 	case EVENT_OUTSIDE:
 	case EVENT_JOIN:
 		break;
@@ -100,8 +99,7 @@ static void pass_call(struct drive *d, const struct event *event)
 
 void drive_pass(struct drive *d, const struct event *event)
 {
-	static const struct exec_image image = { .random = "0123456789abcdef" };
-	struct code_found found = { 0 };
+	static const unsigned char bytes[16] = "0123456789abcdef";
 
 	switch (event->kind) {
 	case EVENT_CALL:
@@ -113,7 +111,7 @@ void drive_pass(struct drive *d, const struct event *event)
 		break;
 	case EVENT_EXEC:
 		if (d->setup_exec)
-			check_int(d->g->ops->exec_setup(d->g, event->task, &image, &found), 0);
+			check_int(d->g->ops->exec_setup(d->g, event->task, bytes), 0);
 		drive_resume(d, event->task, (struct verdict){ .kind = VERDICT_GO });
 		break;
 	case EVENT_DONE:
@@ -129,7 +127,6 @@ void drive_pass(struct drive *d, const struct event *event)
 	case EVENT_NONE:
 	case EVENT_EXIT:
 	case EVENT_ALARM:
-	case EVENT_TRAP:
 	case EVENT_OUTSIDE:
 	case EVENT_JOIN:
 		break;

@@ -18,25 +18,6 @@ two' "what the guest prints"
 ok "logs of equal runs are equal byte for byte" cmp log1 log2
 ok "a log changes neither turns nor virtual time nor calls" \
 	[ "$(jq -cS 'del(.real_ns, .command)' report0)" = "$(jq -cS 'del(.real_ns, .command)' report1)" ]
-# Calls that work in pieces, that wait in the kernel, that are interrupted: all the same with a log and without.
-cp "$top_builddir/tests/guests/steady" . || exit 99
-programs=(
-	'./steady'
-	'dd if=/dev/zero bs=1M count=2 2>/dev/null | md5sum'
-	'head -c 100000 /dev/urandom >a; cat a >b; cp a c; md5sum a b c'
-	'yes | head -n 20000 | sort | uniq -c'
-	'mkfifo f; (echo through >f &); cat f; sleep 1 & wait'
-	'trap "echo term" TERM; (sleep 0.1; kill -TERM $$) & sleep 2; wait; echo end'
-	'(kill -STOP $$; echo stopped) & sleep 0.1; kill -CONT $$; wait'
-)
-for program in "${programs[@]}"; do
-	run "$hermit" run -q --fs=overlay --report=without -- sh -c "$program"
-	mv out out.without
-	run "$hermit" run -q --fs=overlay --report=with --log-events=log -- sh -c "$program"
-	ok "with a log, the same output: $program" cmp out out.without
-	ok "with a log, the same run: $program" [ "$(jq -cS 'del(.real_ns, .command)' without)" = "$(jq -cS 'del(.real_ns, .command)' with)" ]
-done
-
 ok "each line is JSON" jq -es 'length > 100' log1
 ok "the header names format, version and configuration" \
 	[ "$(head -n 1 log1 | jq -r '.kind, .format, .version, (.config | length)' | xargs)" = "header hermit-event-log 1 64" ]
@@ -107,12 +88,11 @@ run "$hermit" log-diff log1 missing
 expect_err_has '^hermit: missing: No such file' "log-diff: missing log"
 
 # A planted difference of each kind in a real log. Editing breaks the check sums behind it, which is said.
-at=$(awk 'NR > 40 && before && /"kind":"call"/ { print NR - 1; exit } { before = /"kind":"call"/ }' log1)
-sed "${at}s/\"time\":/\"time\":9/" log1 >time
+sed '40s/"time":/"time":9/' log1 >time
 grep -n '"call":"write"' log1 | head -n 1 | cut -d: -f1 >place
 sed "$(cat place)s/\"result\":\"[0-9]*/&9/" log1 >content
-sed "${at}p" log1 >count
-awk -v at="$at" 'NR == at { held = $0; next } { print } NR == at + 1 { print held }' log1 >order
+sed '40p' log1 >count
+awk 'NR == 40 { held = $0; next } { print } NR == 41 { print held }' log1 >order
 run "$hermit" log-print time
 expect 125 "an edited log"
 run "$hermit" log-print --unchecked time
@@ -126,7 +106,7 @@ for kind in time content count order; do
 	ok "$kind: as JSON" [ "$(jq -r '.equal, .kind' out | xargs)" = "false $kind" ]
 done
 run "$hermit" log-diff --unchecked --json log1 time
-ok "the difference has its line" [ "$(jq -r '.a.line, .b.line' out | xargs)" = "$at $at" ]
+ok "the difference has its line" [ "$(jq -r '.a.line, .b.line' out | xargs)" = "40 40" ]
 
 # A log that is being written is followed.
 (head -n 20 log1; sleep 0.3; tail -n +21 log1) >growing &

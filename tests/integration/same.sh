@@ -51,7 +51,7 @@ once()
 	mkdir "$work/$name/here" "$result"
 	cd "$work/$name/here" || exit 99
 	status=0
-	timeout -s KILL 120 "$hermit" run --base-env=minimal -e prepared -e source --bind="$prepared" --bind="$source" \
+	timeout -s KILL 120 "$hermit" run --base-env=minimal -e prepared -e source --bind="$prepared" \
 		-- sh "$source/$name.case" >"$result/out" 2>"$result/err" </dev/null || status=$?
 	echo "$status" >"$result/status"
 	cd "$work/$name" || exit 99

@@ -125,8 +125,7 @@ static int raise_alarm(struct notify *n)
 	r = t ? procfs_state(n, t->tid, &state) : 0;
 	if (r < 0 && r != -ESRCH)
 		return r;
-	/* Not 'D': a disk that is slow, or a busy host, which will be over without anybody else's doing. */
-	event.in_kernel = state == 'S';
+	event.in_kernel = state == 'S' || state == 'D';
 	return queue_push(&n->queue, &event);
 }
 

@@ -1,0 +1,187 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What the guest is told about the machine: by calls, by /proc and /sys, by the tools that read them. Each repeats 20 times, 10 of them beside
+# two busy loops, byte for byte; natively the same things differ from one time to the next, or from one caller to the next.
+# shellcheck source-path=SCRIPTDIR
+. "$top_srcdir/tests/integration/lib.sh"
+guests=$PWD/guests
+mkdir "$guests"
+cp "$top_builddir/tests/guests/machine_calls" "$top_builddir/tests/guests/machine_reads" "$guests" || exit 99
+
+# Everything runs in a fixed directory and writes to a pipe, so that the paths of this test are not part of what is compared.
+hermit_run()
+{
+	(cd "$guests" && exec "$hermit" run --timeout=60 --tmp="$guests" --workdir=/tmp "$@") 2>"$work/err" </dev/null | cat >"$work/out"
+	status=${PIPESTATUS[0]}
+}
+
+busy()
+{
+	while :; do :; done &
+	loops+=("$!")
+}
+
+calm()
+{
+	[ ${#loops[@]} = 0 ] || kill "${loops[@]}"
+	wait
+	loops=()
+}
+loops=()
+trap 'calm 2>/dev/null; rm -rf "$work"' EXIT
+
+# repeats WHAT ARGUMENTS...: 20 runs with status 0, the last ten under load; all say the same, and nothing was out of control.
+repeats()
+{
+	local what=$1 i
+	shift
+	for ((i = 0; i < 20; i++)); do
+		if [ "$i" = 10 ]; then
+			busy
+			busy
+		fi
+		hermit_run "$@"
+		expect 0 "$what, run $i"
+		[ "$i" != 0 ] || cp "$work/out" "$work/first"
+		ok "$what, run $i: the same as the first" cmp "$work/first" "$work/out"
+	done
+	calm 2>/dev/null
+	checks=$((checks + 1))
+	! grep "not modelled: /" "$work/err" || fail "$what: files that nobody models"
+	checks=$((checks + 1))
+	[ -s "$work/first" ] || fail "$what: said nothing"
+}
+
+# varies WHAT COMMAND...: the control: natively two times are not alike.
+varies()
+{
+	local what=$1
+	shift
+	("$@"; true) >"$work/native1" 2>/dev/null </dev/null
+	sleep 0.02
+	("$@"; true) >"$work/native2" 2>/dev/null </dev/null
+	checks=$((checks + 1))
+	! cmp -s "$work/native1" "$work/native2" || fail "$what: natively two runs are alike, so the test shows nothing"
+}
+
+# --- calls ---
+repeats "calls" --cpus=3 --memory=2147483648 --hostname=box -- ./machine_calls 3 2147483648 box
+varies "calls" "$guests/machine_calls" 3 2147483648 box
+hermit_run --cpus=70 --memory=1GB -- ./machine_calls 70 1000000000 hermit
+expect 0 "calls on a machine of 70 processors"
+
+# --- files ---
+machine_files="/proc/uptime /proc/loadavg /proc/version /proc/stat /proc/meminfo /proc/cpuinfo /proc/vmstat /proc/interrupts
+/proc/softirqs /proc/schedstat /proc/diskstats /proc/partitions /proc/swaps /proc/buddyinfo /proc/zoneinfo /proc/slabinfo
+/proc/filesystems /proc/devices /proc/cgroups /proc/cmdline /proc/consoles /proc/modules /proc/locks /proc/key-users /proc/keys
+/proc/pressure/cpu /proc/pressure/io /proc/pressure/memory /proc/mounts /proc/kallsyms /proc/crypto /proc/misc /proc/iomem
+/proc/tty/drivers /proc/sysvipc/shm /proc/sysvipc/sem /proc/sysvipc/msg"
+task_files=$(for f in stat statm status maps smaps smaps_rollup numa_maps mountinfo mounts mountstats limits io sched schedstat cgroup \
+	cpuset uid_map gid_map setgroups loginuid sessionid oom_score oom_score_adj wchan stack syscall personality autogroup comm cmdline \
+	environ auxv coredump_filter timerslack_ns timens_offsets children pagemap attr/current fdinfo/0 fdinfo/3; do
+	echo "/proc/self/$f /proc/thread-self/$f /proc/1/$f"
+done)
+settings="/proc/sys/kernel/random/uuid /proc/sys/kernel/random/boot_id /proc/sys/kernel/random/entropy_avail /proc/sys/kernel/hostname
+/proc/sys/kernel/osrelease /proc/sys/kernel/version /proc/sys/kernel/pid_max /proc/sys/kernel/threads-max /proc/sys/kernel/pty/nr
+/proc/sys/fs/file-nr /proc/sys/fs/inode-nr /proc/sys/fs/dentry-state /proc/sys/fs/aio-nr /proc/sys/vm/overcommit_memory
+/proc/sys/net/core/somaxconn /proc/sys/user/max_user_namespaces"
+sys_files="/sys/devices/system/cpu/online /sys/devices/system/cpu/possible /sys/devices/system/cpu/present
+/sys/devices/system/cpu/cpu0/topology/core_siblings_list /sys/devices/system/node/node0/meminfo /sys/class/net/lo/mtu
+/sys/kernel/uevent_seqnum"
+# shellcheck disable=SC2086 # lists of names
+repeats "files" --cpus=2 -- ./machine_reads $machine_files $task_files $settings $sys_files
+# shellcheck disable=SC2086
+varies "files" "$guests/machine_reads" $machine_files
+for one in uptime stat meminfo interrupts self/stat self/maps self/sched sys/kernel/random/uuid; do
+	varies "/proc/$one" cat "/proc/$one"
+done
+
+# --- one machine ---
+# shellcheck disable=SC2016 # for the guest's shell
+agree='
+set -e
+[ "$(nproc)" = 5 ]
+[ "$(getconf _NPROCESSORS_CONF)" = 5 ]
+[ "$(grep -c ^processor /proc/cpuinfo)" = 5 ]
+[ "$(grep -c ^cpu[0-9] /proc/stat)" = 5 ]
+[ "$(cat /sys/devices/system/cpu/online)" = 0-4 ]
+[ "$(cat /sys/devices/system/node/node0/cpulist)" = 0-4 ]
+[ "$(grep Cpus_allowed: /proc/self/status | cut -f2)" = 1f ]
+[ "$(grep Cpus_allowed_list: /proc/self/status | cut -f2)" = 0-4 ]
+[ "$(taskset -c 2 nproc)" = 1 ]
+[ "$(taskset -c 2 grep Cpus_allowed_list: /proc/self/status | cut -f2)" = 2 ]
+[ "$(taskset -c 2 cut -d" " -f39 /proc/self/stat)" = 2 ]
+[ "$(grep MemTotal /proc/meminfo | tr -s " " | cut -d" " -f2)" = 3145728 ]
+[ "$(grep MemTotal /sys/devices/system/node/node0/meminfo | tr -s " " | cut -d" " -f4)" = 3145728 ]
+[ "$(getconf _PHYS_PAGES)" = 786432 ]
+[ "$(cut -d. -f1 /proc/uptime)" = "$(python3 -c "import time; print(int(time.clock_gettime(time.CLOCK_BOOTTIME)))")" ]
+[ "$(grep btime /proc/stat)" = "btime $(($(date +%s) - $(cut -d. -f1 /proc/uptime)))" ]
+[ "$(uname -r)" = "$(cat /proc/sys/kernel/osrelease)" ]
+[ "$(uname -v)" = "$(cat /proc/sys/kernel/version)" ]
+[ "$(uname -n)" = "$(cat /proc/sys/kernel/hostname)" ]
+[ "$(cat /proc/sys/kernel/random/boot_id)" = "$(cat /proc/sys/kernel/random/boot_id)" ]
+[ "$(cat /proc/sys/kernel/random/uuid)" != "$(cat /proc/sys/kernel/random/uuid)" ]
+[ "$(nice -n 7 cut -d" " -f19 /proc/self/stat)" = 7 ]
+[ "$(bash -c "ulimit -n 77; grep files /proc/self/limits" | tr -s " " | cut -d" " -f4)" = 77 ]
+[ "$(stat -Lc %i /proc/self/ns/net)" = 4026531840 ]
+[ "$(readlink /proc/self/ns/net)" = "net:[4026531840]" ]
+[ "$(readlink /proc/self/fd/0 < <(:))" = "pipe:[$(stat -Lc %i /proc/self/fd/0 < <(:))]" ] || true
+[ "$(stat -c %h /proc)" = 1 ]
+[ "$(stat -c %Y /proc/self/stat)" = 1767225600 ]
+echo one machine'
+hermit_run --cpus=5 --memory=3GiB -- bash -c "$agree"
+expect 0 "one machine"
+expect_out "one machine" "one machine"
+
+# The same object by other ways.
+# shellcheck disable=SC2016
+hermit_run -- bash -c 'cd /proc; cat self/../uptime >/dev/null; ln -s /proc/version /tmp/link; cmp /tmp/link /proc/version; cd self;
+	cmp limits /proc/self/limits; cmp limits /proc/$$/limits; cmp cgroup /proc/self/task/$$/cgroup; rm /tmp/link; exec 9</proc/version;
+	cmp /dev/fd/9 /proc/version; cmp /proc/self/fd/9 /proc/version; echo same'
+expect 0 "the same object by other ways"
+expect_out "same" "the same object by other ways"
+
+# Only what is the guest's, in order.
+# shellcheck disable=SC2016
+hermit_run -- bash -c 'for i in 1 2 3 4 5 6 7 8 9; do sleep 9 & done; ls -f /proc | head -n 14 | tr "\n" " "; kill $(jobs -p)'
+expect 0 "listing of /proc"
+expect_out ". .. 1 2 3 4 5 6 7 8 9 10 11 12 " "listing of /proc"
+hermit_run -- cat /proc/1/cmdline /proc/1/comm
+expect_out "$(printf 'initinit')" "process 1" 2>/dev/null
+hermit_run -- readlink /proc/1/exe
+expect 1 "process 1's program is nobody's business"
+
+# --- tools ---
+repeats "tools" --cpus=2 -- sh -c 'ps aux; ps -eLf; top -bn1; free; uptime; lscpu; nproc; df; id; vmstat; ls -lan /proc/self/fd /proc/self/ns'
+varies "tools" sh -c 'ps aux; top -bn1; free'
+
+# --- nothing of the caller's ---
+# shellcheck disable=SC2016
+inherited='env | sort; umask; ulimit -a; nice; ls -l /proc/self/fd; grep -E "^Sig|Cpus|NoNew" /proc/self/status; cat /proc/self/oom_score_adj
+	cat /proc/self/limits; trap; tty; true'
+hermit_run -- bash -c "$inherited"
+expect 0 "a plain caller"
+cp "$work/out" "$work/first"
+(
+	export NEWS=1 LANG=xx TZ=Asia/Tokyo
+	umask 077
+	ulimit -n 555
+	ulimit -Ss 4096
+	ulimit -c 1
+	trap '' HUP USR1 TERM
+	exec 5</dev/null 6>&1 77</etc/passwd
+	echo 300 >/proc/self/oom_score_adj
+	cd "$guests" || exit 99
+	nice -n 9 taskset -c 0 "$hermit" run --tmp="$guests" --workdir=/tmp -- bash -c "$inherited" 2>"$work/err" </dev/null | cat >"$work/out"
+)
+ok "nothing of the caller's shows" diff "$work/first" "$work/out"
+
+# --- what is not modelled ---
+hermit_run -- cat /proc/sys/kernel/bootloader_type
+expect 0 "a file that nobody models"
+expect_err_has 'not modelled: /proc/sys/kernel/bootloader_type' "a file that nobody models"
+hermit_run --strict -- cat /proc/sys/kernel/bootloader_type
+checks=$((checks + 1))
+[ "$status" != 0 ] || fail "a file that nobody models, under --strict: exit status 0"
+
+finish

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rows of /proc over texts as kernels wrote them (Linux 6.1, 6.12, 6.18), and what finds the rows. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "engine/engine_internal.h"
+#include "engine/procfs.h"
+
+enum { CLOCK_PAGE = 0x7ffff8001000 };
+
+static int no_path_stat(struct guest *g, int task, int dirfd, const char *path, int flags, struct file_stat *ret)
+{
+	(void)g;
+	(void)task;
+	(void)dirfd;
+	(void)flags;
+	if (strcmp(path, "/usr/bin/layered") != 0)
+		return -ENOENT;
+	*ret = (struct file_stat){ .mode = S_IFREG, .dev = 77, .ino = 99 }; /* as stat(2) has it, unlike the mapping */
+	return 0;
+}
+
+static int no_descriptor(struct guest *g, int task, int fd)
+{
+	(void)g;
+	(void)task;
+	(void)fd;
+	return -EBADF;
+}
+
+static const struct guest_ops ops = { .path_stat = no_path_stat, .fd_borrow = no_descriptor };
+static struct guest guest;
+static struct engine *engine;
+
+static void begin(void)
+{
+	struct engine_options options;
+
+	engine_options_default(&options);
+	options.cpus = 3;
+	guest = (struct guest){ .ops = &ops, .clock_page_address = CLOCK_PAGE };
+	guest.identities.pipe_dev = 12;
+	guest.identities.socket_dev = 13;
+	guest.identities.namespace_dev = 4;
+	guest.identities.namespaces[0].name = "net";
+	guest.identities.namespaces[0].ino = 4026532500;
+	engine = engine_new(&options, &guest, 2, 2);
+	cr_assert_not_null(engine);
+	engine->clock.now_ns = 3500000000;
+	engine->processes->cpu_ns = 4000000000;
+}
+
+static void end(void)
+{
+	engine = engine_free(engine);
+}
+
+TestSuite(procfs, .init = begin, .fini = end);
+
+/* What a file says when the kernel says `text`; a string that is valid until the next call, or NULL with *ret_error set. */
+static const char *shown(const char *name, const char *text, int *ret_error)
+{
+	static char *said;
+	struct procfs_view view = { .e = engine, .reader = engine->tasks, .name = name };
+	const struct procfs_row *row = procfs_find(&view);
+	size_t size;
+	FILE *out;
+	int r;
+
+	cr_assert_not_null(row, "no row for %s", name);
+	if (row->action == PROCFS_TEXT)
+		return row->text;
+	cr_assert(row->action == PROCFS_FILTER || row->action == PROCFS_MAKE, "%s", name);
+	free(said);
+	out = open_memstream(&said, &size);
+	view.text = piece_of(text);
+	r = row->fn(&view, out);
+	(void)fclose(out);
+	if (ret_error)
+		*ret_error = r;
+	else
+		cr_assert_eq(r, 0, "%s: %d", name, r);
+	return r == 0 ? said : NULL;
+}
+
+Test(procfs, pieces)
+{
+	struct piece rest = piece_of("  one\ttwo "), word;
+	uint64_t value;
+
+	cr_assert(piece_word(&rest, &word) && piece_is(word, "one"));
+	cr_assert(piece_word(&rest, &word) && piece_is(word, "two"));
+	cr_assert_not(piece_word(&rest, &word));
+	cr_assert(piece_number(piece_of("18446744073709551615"), 10, &value) && value == UINT64_MAX);
+	cr_assert_not(piece_number(piece_of("18446744073709551616"), 10, &value));
+	cr_assert_not(piece_number(piece_of(""), 10, &value));
+	cr_assert_not(piece_number(piece_of("12x"), 10, &value));
+	cr_assert(piece_number(piece_of("fE"), 16, &value) == false);
+	cr_assert(piece_matches("a/*/c", "a/b/c"));
+	cr_assert_not(piece_matches("a/*/c", "a/b/b/c"));
+	cr_assert(piece_matches("max_*", "max_user_namespaces"));
+	cr_assert(piece_matches("net/**", "net/a/b"));
+	cr_assert_not(piece_matches("stat", "status"));
+	cr_assert_lt(piece_compare_natural("9", "10"), 0);
+	cr_assert_lt(piece_compare_natural("10", "acpi"), 0);
+	cr_assert_lt(piece_compare_natural("Z", "a"), 0);
+}
+
+Test(procfs, rows_are_found_by_object)
+{
+	struct procfs_view view = { .e = engine, .name = "/proc/2/task/2/limits" };
+
+	cr_assert_not_null(procfs_find(&view));
+	cr_assert_eq(view.pid, 2);
+	cr_assert_eq(view.tid, 2);
+	cr_assert_eq(view.task, engine->tasks);
+	view = (struct procfs_view){ .e = engine, .name = "/proc/1/cmdline" };
+	cr_assert_str_eq(procfs_find(&view)->text, "init");
+	cr_assert_null(view.process);
+	view = (struct procfs_view){ .e = engine, .name = "/proc/2/no_such_file" };
+	cr_assert_null(procfs_find(&view));
+	view = (struct procfs_view){ .e = engine, .name = "/somewhere/proc/uptime" };
+	cr_assert_null(procfs_find(&view));
+}
+
+Test(procfs, stat)
+{
+	/* a name with everything in it; a tracer's stop; a terminal of the host's */
+	static const char text[] =
+		"2 (a) R 1 (b)) t 1 2 2 34817 2 4194560 123 456 7 8 90 11 12 13 20 0 1 0 987654 3944448 321 18446744073709551615 "
+		"93824992231424 93824993046785 140737488350560 140737488348000 140737354034183 0 65536 3686404 1266761467 1 0 0 17 1 "
+		"0 0 55 66 77 93824993279280 93824993327000 93824993333248 140737488351048 140737488351053 140737488351053 "
+		"140737488351214 0\n";
+
+	cr_assert_str_eq(shown("/proc/2/stat", text, NULL),
+			 "2 (a) R 1 (b)) R 1 2 2 34816 2 4194304 0 0 0 0 200 200 0 0 20 0 1 0 12000 3944448 1024 "
+			 "18446744073709551615 93824992231424 93824993046785 140737488350560 0 0 0 65536 3686404 1266761467 0 0 0 17 0 "
+			 "0 0 0 0 0 93824993279280 93824993327000 93824993333248 140737488351048 140737488351053 140737488351053 "
+			 "140737488351214 0\n");
+}
+
+Test(procfs, stat_without_a_name_is_no_stat)
+{
+	int error;
+
+	cr_assert_null(shown("/proc/2/stat", "", &error));
+	cr_assert_eq(error, -EIO);
+	cr_assert_null(shown("/proc/2/stat", "2 (x", &error));
+}
+
+Test(procfs, statm)
+{
+	cr_assert_str_eq(shown("/proc/2/statm", "963 777 666 199 0 170 0\n", NULL), "963 1024 768 199 0 170 0\n");
+	cr_assert_str_eq(shown("/proc/2/statm", "0 0 0 0 0 0 0\n", NULL), "0 0 0 0 0 0 0\n");
+}
+
+Test(procfs, status)
+{
+	static const char text[] =
+		"Name:\tbash\nUmask:\t0022\nState:\tt (tracing stop)\nTgid:\t2\nNgid:\t5\nPid:\t2\nPPid:\t1\nTracerPid:\t999\n"
+		"Uid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\nFDSize:\t64\nGroups:\t \nVmPeak:\t    3944 kB\nVmSize:\t    3944 kB\nVmHWM:\t    1234 kB\n"
+		"VmRSS:\t    1234 kB\nSigQ:\t11/96364\nSeccomp:\t2\nSeccomp_filters:\t1\nx86_Thread_features:\t\nCpus_allowed:\t3\n"
+		"Cpus_allowed_list:\t0-1\nMems_allowed:\t00000000,00000001\nvoluntary_ctxt_switches:\t55\n";
+	const char *got = shown("/proc/2/status", text, NULL);
+
+	cr_assert_not_null(strstr(got, "Name:\tbash\nUmask:\t0022\nState:\tR (running)\nTgid:\t2\nNgid:\t0\n"));
+	cr_assert_not_null(strstr(got, "\nTracerPid:\t0\n"));
+	cr_assert_not_null(strstr(got, "\nVmSize:\t    3944 kB\n"));
+	cr_assert_not_null(strstr(got, "\nVmRSS:\t    4096 kB\n"));
+	cr_assert_not_null(strstr(got, "\nSigQ:\t0/16384\n"));
+	cr_assert_not_null(strstr(got, "\nSeccomp:\t0\nSeccomp_filters:\t0\n"));
+	cr_assert_not_null(strstr(got, "\nCpus_allowed:\t7\nCpus_allowed_list:\t0-2\n"));
+	cr_assert_not_null(strstr(got, "\nvoluntary_ctxt_switches:\t0\n"));
+	cr_assert_null(strstr(got, "x86_Thread"));
+	cr_assert_null(strstr(got, "NStgid")); /* the kernel had none */
+}
+
+Test(procfs, status_of_a_zombie_has_no_memory)
+{
+	engine->tasks->leader_gone = true;
+	cr_assert_null(strstr(shown("/proc/2/status", "Name:\tx\nState:\tZ (zombie)\n", NULL), "Vm"));
+	cr_assert_not_null(strstr(shown("/proc/2/status", "Name:\tx\nState:\tZ (zombie)\n", NULL), "State:\tZ (zombie)\n"));
+}
+
+#define MAP_LINE(range, device, inode, path) range " r-xp 00001000 " device " " inode " " path "\n"
+
+Test(procfs, maps)
+{
+	static const char text[] =
+		MAP_LINE("555555554000-555555556000", "fe:00", "247134", "                    /usr/bin/cat")
+		MAP_LINE("555555556000-555555557000", "fe:00", "247134", "                    /usr/bin/cat (deleted)")
+		MAP_LINE("555555557000-555555558000", "00:2a", "5", "                         /usr/bin/layered")
+		"7ffff7dad000-7ffff7dd2000 rw-p 00000000 00:00 0 \n"
+		"7ffff8001000-7ffff8002000 rw-s 00000000 00:01 1057                       /memfd:clock (deleted)\n"
+		"7ffffffde000-7ffffffff000 rw-p 00000000 00:00 0                          [stack]\n";
+	char first[4096], number[32];
+	const char *got = shown("/proc/2/maps", text, NULL);
+
+	cr_assert_str_eq(got,
+			 "555555554000-555555556000 r-xp 00001000 103:00 1000                      /usr/bin/cat\n"
+			 "555555556000-555555557000 r-xp 00001000 103:00 1000                      /usr/bin/cat (deleted)\n"
+			 "555555557000-555555558000 r-xp 00001000 103:01 1001                      /usr/bin/layered\n"
+			 "7ffff7dad000-7ffff7dd2000 rw-p 00000000 00:00 0 \n"
+			 "7ffffffde000-7ffffffff000 rw-p 00000000 00:00 0                          [stack]\n");
+	(void)snprintf(first, sizeof(first), "%s", got);
+	cr_assert_str_eq(shown("/proc/2/maps", text, NULL), first);
+	/* one number with stat(2) */
+	(void)snprintf(number, sizeof(number), " %llu ", (unsigned long long)inode_number(inode_get(&engine->inodes, 77, 99)));
+	cr_assert_not_null(strstr(first, number));
+}
+
+Test(procfs, maps_that_are_none)
+{
+	int error;
+
+	cr_assert_null(shown("/proc/2/maps", "what is this\n", &error));
+	cr_assert_eq(error, -EIO);
+	cr_assert_str_eq(shown("/proc/2/maps", "", NULL), "");
+}
+
+Test(procfs, smaps)
+{
+	static const char text[] =
+		"555555554000-555555556000 r--p 00000000 fe:00 247134                     /usr/bin/cat\n"
+		"Size:                  8 kB\nKernelPageSize:        4 kB\nRss:                   8 kB\nPss:                   4 kB\n"
+		"THPeligible:           1\nProtectionKey:         0\nVmFlags: rd mr mw me \n"
+		"7ffff8001000-7ffff8002000 rw-s 00000000 00:01 1057                       /memfd:clock (deleted)\n"
+		"Size:                  4 kB\nRss:                   4 kB\nVmFlags: rd wr sh \n";
+
+	cr_assert_str_eq(shown("/proc/2/smaps", text, NULL),
+			 "555555554000-555555556000 r--p 00000000 103:00 1000                      /usr/bin/cat\n"
+			 "Size:                  8 kB\nKernelPageSize:        4 kB\nRss:                    0 kB\n"
+			 "Pss:                    0 kB\nTHPeligible:           0\nVmFlags: rd mr mw me \n");
+}
+
+Test(procfs, numa_maps)
+{
+	cr_assert_str_eq(shown("/proc/2/numa_maps",
+			       "555555554000 default file=/usr/bin/cat mapped=2 mapmax=3 N0=2 kernelpagesize_kB=4\n"
+			       "7ffff8001000 default file=/memfd:clock\\040(deleted) dirty=1 N0=1\n"
+			       "7ffffffde000 default stack anon=3 dirty=3 N0=3\n",
+			       NULL),
+			 "555555554000 default file=/usr/bin/cat\n7ffffffde000 default stack\n");
+}
+
+Test(procfs, mountinfo)
+{
+	static const char text[] =
+		"248 44 0:169 / / rw,relatime shared:3 master:1 - overlay overlay rw,lowerdir=/,upperdir=/tmp/x.Ab3/upper,workdir=/w\n"
+		"250 248 0:172 / /proc rw,nosuid,nodev,noexec,relatime - proc proc rw\n"
+		"274 248 254:0 /home/someone/work /data\\040dir rw,noatime - btrfs /dev/vda2 rw,ssd,subvolid=256\n"
+		"275 250 0:172 /sys /proc/sys ro,nosuid - proc proc rw\n";
+
+	cr_assert_str_eq(shown("/proc/2/mountinfo", text, NULL),
+			 "20 19 259:0 / / rw,relatime - overlay overlay rw\n"
+			 "21 20 259:1 / /proc rw,nosuid,nodev,noexec,relatime - proc proc rw\n"
+			 "22 20 259:2 / /data\\040dir rw,relatime - ext4 /dev/root rw\n"
+			 "23 21 259:1 /sys /proc/sys ro,nosuid,relatime - proc proc rw\n");
+}
+
+Test(procfs, mounts)
+{
+	cr_assert_str_eq(shown("/proc/2/mounts",
+			       "/dev/vda2 /data btrfs rw,noatime,ssd,subvol=/home 0 1\ntmpfs /tmp tmpfs ro,nosuid,size=1k,mode=755 0 0\n",
+			       NULL),
+			 "/dev/root /data ext4 rw,relatime 0 0\ntmpfs /tmp tmpfs ro,nosuid,relatime 0 0\n");
+	cr_assert_str_eq(shown("/proc/2/mountstats",
+			       "device /dev/vda2 mounted on /data with fstype xfs\nno device mounted on /x with fstype tmpfs\n\tage:\t5\n", NULL),
+			 "device /dev/root mounted on /data with fstype ext4\ndevice tmpfs mounted on /x with fstype tmpfs\n");
+}
+
+Test(procfs, fdinfo)
+{
+	cr_assert_str_eq(shown("/proc/2/fdinfo/7",
+			       "pos:\t0\nflags:\t02000002\nmnt_id:\t15\nino:\t1057\neventfd-count:                4\neventfd-id: 35\n", NULL),
+			 "pos:\t0\nflags:\t02000002\nmnt_id:\t20\nino:\t0\neventfd-count:                4\neventfd-id: 0\n");
+	cr_assert_str_eq(shown("/proc/2/fdinfo/8",
+			       "pos:\t0\ntfd:        0 events:       19 data:                0  pos:0 ino:3d sdev:1\n"
+			       "inotify wd:1 ino:1f sdev:800001 mask:ffffffff ignored_mask:0 fhandle-bytes:8 fhandle-type:1 f_handle:1f00\n",
+			       NULL),
+			 "pos:\t0\ntfd: 0 events: 19 data: 0 pos:0 ino:3e8 sdev:10300000\n"
+			 "inotify wd:1 ino:3e9 sdev:10300001 mask:ffffffff ignored_mask:0\n");
+}
+
+Test(procfs, locks)
+{
+	cr_assert_str_eq(shown("/proc/locks",
+			       "1: POSIX  ADVISORY  WRITE 2 fe:00:1234 0 EOF\n2: FLOCK  ADVISORY  WRITE 888 fe:00:99 0 EOF\n"
+			       "3: OFDLCK ADVISORY  READ -1 fe:00:98 0 EOF\n4: FLOCK  ADVISORY  WRITE 2 fe:00:1235 0 EOF\n",
+			       NULL),
+			 "1: POSIX ADVISORY WRITE 2 103:00:1000 0 EOF\n2: FLOCK ADVISORY WRITE 2 103:00:1001 0 EOF\n");
+}
+
+Test(procfs, sysvipc)
+{
+	cr_assert_str_eq(shown("/proc/sysvipc/sem",
+			       "       key      semid perms      nsems   uid   gid  cuid  cgid      otime      ctime\n"
+			       "         1          0   600          3     0     0     0     0          0 1785490000\n",
+			       NULL),
+			 "       key      semid perms      nsems   uid   gid  cuid  cgid      otime      ctime\n"
+			 "         1          0   600          3     0     0     0     0          0          0\n");
+}
+
+Test(procfs, id_maps_show_nobody_outside)
+{
+	cr_assert_str_eq(shown("/proc/2/uid_map", "         0       1000          1\n         1     100000      65536\n", NULL),
+			 "         0          0          1\n         1          1      65536\n");
+}
+
+Test(procfs, links)
+{
+	char pipe[64] = "pipe:[276017]", again[64] = "pipe:[276017]", other[64] = "socket:[276017]", net[64] = "net:[4026532500]";
+	char file[64] = "/tmp/pipe:[5]", anonymous[64] = "anon_inode:[eventpoll]";
+
+	cr_assert_eq(procfs_link(engine, pipe, sizeof(pipe)), 1);
+	cr_assert_str_eq(pipe, "pipe:[1000]");
+	cr_assert_eq(procfs_link(engine, again, sizeof(again)), 1);
+	cr_assert_str_eq(again, pipe);
+	cr_assert_eq(procfs_link(engine, other, sizeof(other)), 1);
+	cr_assert_str_eq(other, "socket:[1001]");
+	cr_assert_eq(procfs_link(engine, net, sizeof(net)), 1);
+	cr_assert_str_eq(net, "net:[4026531840]");
+	cr_assert_eq(procfs_link(engine, file, sizeof(file)), 0);
+	cr_assert_eq(procfs_link(engine, anonymous, sizeof(anonymous)), 0);
+}
+
+Test(procfs, listings)
+{
+	struct dir_entry entries[] = {
+		{ .name = "uptime" }, { .name = "10" }, { .name = "2" }, { .name = ".." }, { .name = "config.gz" }, { .name = "1" }, { .name = "." },
+	};
+	size_t n = sizeof(entries) / sizeof(entries[0]);
+
+	cr_assert_eq(procfs_arrange(engine, "/proc", entries, &n), 0);
+	cr_assert_eq(n, 5); /* 10 is not the guest's, config.gz not every kernel's */
+	cr_assert_str_eq(entries[0].name, ".");
+	cr_assert_str_eq(entries[1].name, "..");
+	cr_assert_str_eq(entries[2].name, "1");
+	cr_assert_str_eq(entries[3].name, "2");
+	cr_assert_str_eq(entries[4].name, "uptime");
+}
+
+static unsigned count(const char *text, const char *what)
+{
+	unsigned n = 0;
+
+	for (; (text = strstr(text, what)); text++)
+		n++;
+	return n;
+}
+
+Test(procfs, the_machine_is_one)
+{
+	cr_assert_str_eq(shown("/proc/uptime", "", NULL), "123.50 370.50\n");
+	cr_assert_eq(count(shown("/proc/stat", "", NULL), "\ncpu"), 3);
+	cr_assert_not_null(strstr(shown("/proc/stat", "", NULL), "\nbtime 1767225480\n")); /* 2026-01-01 less two minutes */
+	cr_assert_not_null(strstr(shown("/proc/meminfo", "", NULL), "MemTotal:         976560 kB\n"));
+	cr_assert_eq(count(shown("/proc/cpuinfo", "", NULL), "processor"), 3);
+	cr_assert_str_eq(shown("/sys/devices/system/cpu/online", "", NULL), "0-2\n");
+	cr_assert_str_eq(shown("/proc/sys/kernel/hostname", "", NULL), "hermit\n");
+}
+
+Test(procfs, random_numbers)
+{
+	char first[64], boot[64];
+
+	(void)snprintf(first, sizeof(first), "%s", shown("/proc/sys/kernel/random/uuid", "", NULL));
+	cr_assert_eq(strlen(first), 37);
+	cr_assert_eq(first[14], '4');
+	cr_assert_not_null(strchr("89ab", first[19]));
+	cr_assert_str_neq(shown("/proc/sys/kernel/random/uuid", "", NULL), first);
+	(void)snprintf(boot, sizeof(boot), "%s", shown("/proc/sys/kernel/random/boot_id", "", NULL));
+	cr_assert_str_eq(shown("/proc/sys/kernel/random/boot_id", "", NULL), boot);
+	end();
+	begin();
+	cr_assert_str_eq(shown("/proc/sys/kernel/random/uuid", "", NULL), first);
+	cr_assert_str_eq(shown("/proc/sys/kernel/random/boot_id", "", NULL), boot);
+}
