@@ -14,12 +14,14 @@
 
 #include "base/cleanup.h"
 #include "engine/engine_internal.h"
+#include "engine/handle_link.h"
 #include "engine/handlers.h"
 
 enum ioctl_kind {
 	IOCTL_UNKNOWN = 0,
 	IOCTL_RUN,     /* the kernel runs it: a function of what guests did to the object */
 	IOCTL_SIGNALS, /* as RUN, may raise signals */
+	IOCTL_LINK,    /* handle_link.h */
 	IOCTL_REFUSE,  /* fixed errno: depends on the host's file system or hardware */
 };
 
@@ -30,6 +32,7 @@ struct ioctl_row {
 };
 
 #define RUN(request) { request, IOCTL_RUN, 0 }
+#define LINK(request) { request, IOCTL_LINK, 0 }
 #define REFUSED(request, error) { request, IOCTL_REFUSE, error }
 
 static const struct ioctl_row rows[] = {
@@ -53,8 +56,8 @@ static const struct ioctl_row rows[] = {
 	REFUSED(FIFREEZE, EPERM), REFUSED(FITHAW, EPERM), REFUSED(FITRIM, EPERM),
 	REFUSED(BLKGETSIZE, ENOTTY), REFUSED(BLKGETSIZE64, ENOTTY), REFUSED(BLKSSZGET, ENOTTY),
 	/* interfaces of the run's own network namespace */
-	RUN(SIOCGIFNAME), RUN(SIOCGIFCONF), RUN(SIOCGIFFLAGS), RUN(SIOCGIFADDR), RUN(SIOCGIFDSTADDR), RUN(SIOCGIFBRDADDR),
-	RUN(SIOCGIFNETMASK), RUN(SIOCGIFMETRIC), RUN(SIOCGIFMTU), RUN(SIOCGIFHWADDR), RUN(SIOCGIFINDEX),
+	LINK(SIOCGIFNAME), LINK(SIOCGIFCONF), LINK(SIOCGIFHWADDR), LINK(SIOCGIFINDEX), RUN(SIOCGIFFLAGS), RUN(SIOCGIFADDR), RUN(SIOCGIFDSTADDR), RUN(SIOCGIFBRDADDR),
+	RUN(SIOCGIFNETMASK), RUN(SIOCGIFMETRIC), RUN(SIOCGIFMTU),
 	RUN(SIOCGIFTXQLEN), RUN(SIOCSIFFLAGS), RUN(SIOCSIFADDR), RUN(SIOCSIFNETMASK), RUN(SIOCSIFMTU),
 	REFUSED(SIOCETHTOOL, EOPNOTSUPP), REFUSED(SIOCGSTAMP, ENOENT), REFUSED(SIOCGSTAMPNS, ENOENT),
 };
@@ -69,6 +72,8 @@ int handle_fs_ioctl(struct engine *e, struct task *t, struct verdict *v)
 			continue;
 		if (rows[i].kind == IOCTL_REFUSE)
 			return verdict_errno(v, rows[i].error);
+		if (rows[i].kind == IOCTL_LINK)
+			return handle_link_ioctl(e, t, v);
 		if (rows[i].kind == IOCTL_SIGNALS)
 			signals_changed(e, NULL);
 		return verdict_continue(v);

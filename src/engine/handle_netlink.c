@@ -358,8 +358,10 @@ int netlink_read(struct engine *e, struct task *t, const struct read_request *re
 	struct nl_datagram datagram;
 	int64_t r;
 
-	if (request->positional || !e->g->ops->network_ask)
+	if (!e->g->ops->network_ask)
 		return READER_DECLINES;
+	if (request->positional)
+		return verdict_errno(v, ESPIPE);
 	if (!request->span->total)
 		return verdict_return(v, 0);
 	r = use_begin(e, t, request->info, &use);

@@ -101,10 +101,14 @@ int netlinks_update(struct engine *e, struct task *t)
 
 	if (!e->netlinks.ready)
 		netlinks_init(e);
+	if (!e->g->ops->network_ask)
+		return 0;
 	r = e->g->ops->network_ask(e->g, t->id, NETLINK_ROUTE, &request, sizeof(request), &dump, &len);
 	if (r >= 0)
-		r = nl_map_fill(&e->netlinks.map, dump, len);
-	return r < 0 ? r : settle_listeners(e);
+		r = nl_map_learn(&e->netlinks.map, dump, len);
+	if (r >= 0)
+		r = settle_listeners(e);
+	return r < 0 ? r : nl_map_fill(&e->netlinks.map, dump, len);
 }
 
 static struct netlink_socket *socket_find(struct engine *e, uint64_t ino)

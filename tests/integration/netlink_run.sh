@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Netlink sockets of guests: every call with every shape of buffer gives what it gives natively; a dump that differs between two
+# fresh namespaces is the same between two runs. That programs give the same in many runs is same.sh's affair (net-*.case).
+. "$top_srcdir/tests/integration/lib.sh"
+guest=$top_builddir/tests/guests/netlink_calls
+natively="unshare --user --map-root-user --net"
+
+# shellcheck disable=SC2086 # words
+if ! $natively true 2>/dev/null; then
+	echo "no network namespaces here"
+	exit 77
+fi
+
+run $natively sh -c "ip link set lo up && exec '$guest'"
+expect 0 "calls, natively"
+cp out native
+run "$hermit" run --strict --bind="$guest" -- "$guest"
+expect 0 "calls"
+ok "calls give what they give natively" diff native out
+
+cat >dumps.sh <<'X'
+ip link add one type veth peer name two
+ip -d -s link; ip -d addr; ip route show table all; ss -anpe
+cat /proc/net/dev /proc/net/netlink
+X
+run $natively sh dumps.sh
+cp out first
+run $natively sh dumps.sh
+ok "natively two namespaces differ" test "$(cksum <first)" != "$(cksum <out)"
+run "$hermit" run -- sh dumps.sh
+expect 0 "dumps"
+cp out first
+run "$hermit" run -- sh dumps.sh
+ok "dumps are the same" cmp first out
+
+# One numbering by every door.
+run "$hermit" run --strict -- sh -c 'ip link add zz type veth peer name aa; ip -o link | cut -d: -f1-2; python3 -c "
+import socket; print(socket.if_nametoindex(\"zz\"), socket.if_indextoname(2), socket.if_nameindex())"'
+expect_out "1: lo
+2: aa@zz
+3: zz@aa
+3 aa [(1, 'lo'), (2, 'aa'), (3, 'zz')]" "numbers of links"
+
+# What only means something in the guest's own hands.
+run "$hermit" run --strict -- sh -c 'ip link add one type veth peer name two; ip link set one netns 1'
+expect 2 "a link cannot go to another namespace"
+run "$hermit" run --strict -- python3 -c 'import socket
+try: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 16)
+except OSError as e: print(e.errno)'
+expect_out 93 "a family that is not modelled"
+finish
