@@ -16,7 +16,7 @@
 #include "engine/procfs_rows.h"
 #include "netlink/protocols.h"
 
-enum { WORDS_MAX = 24 };
+enum { WORDS_MAX = 24, ROW_MAX = 512 };
 
 /* A row that was made, and what it is sorted by. */
 struct row {
@@ -60,14 +60,13 @@ static int rows_add(struct rows *rows, char *key, char *text)
 static char *format(const char *text, ...) __attribute__((format(printf, 1, 2)));
 static char *format(const char *text, ...)
 {
-	char *made = NULL;
+	char made[ROW_MAX];
 	va_list ap;
-	int n;
 
 	va_start(ap, text);
-	n = vasprintf(&made, text, ap);
+	(void)vsnprintf(made, sizeof(made), text, ap);
 	va_end(ap);
-	return n < 0 ? NULL : made;
+	return strdup(made);
 }
 
 static size_t split(struct piece line, struct piece *words)
