@@ -58,7 +58,7 @@ view() {
 	check 'descriptors (3 reads the directory)' '0 1 2 3' "$(c sh -c 'cd /proc/$$/fd; echo *' 5</dev/null 9</dev/null)"
 	check 'descriptor limits' '1024 4096' "$(c sh -c 'echo $(ulimit -Sn) $(ulimit -Hn)')"
 	check 'signal mask and dispositions' '0000000000000000 0000000000000000' \
-		"$(trap '' INT USR1; c sh -c 'awk "/^Sig(Blk|Ign)/ { print \$2 }" /proc/self/status | xargs')"
+		"$(trap '' INT USR1; c sh -c 'sed -n "s/^Sig[BI][lg][kn]:[[:space:]]*//p" /proc/self/status | xargs')"
 	check 'no controlling terminal' 'none' "$(c sh -c '(: < /dev/tty) 2>/dev/null || echo none')"
 	check 'private /tmp, but for the current directory' "$(case $PWD in /tmp/*) echo 1 ;; *) echo 0 ;; esac)" \
 		"$(c --private-tmp --cwd=/ --cow-cwd sh -c 'ls -A /tmp | wc -l')"

@@ -200,11 +200,11 @@ static int poll_outside(struct notify *n, struct pollfd *fds, size_t n_fds, int 
 		r = ready == 0 ? notify_look_for_signals(n) : notify_take(n, fds + n_fds);
 		if (r < 0)
 			return r;
-		if (n->queue.n > 0)
-			return -EINTR;
 		ready = count_ready(fds, n_fds);
 		if (ready > 0)
 			return ready;
+		if (n->queue.n > 0)
+			return -EINTR;
 	}
 }
 
