@@ -12,13 +12,13 @@
 
 static void put_uuid(FILE *out, const unsigned char bytes[16])
 {
-	enum { VERSION = 4 };
+	enum { UUID_VERSION = 4 };
 
 	for (int i = 0; i < 16; i++) {
 		unsigned char byte = bytes[i];
 
 		if (i == 6)
-			byte = (unsigned char)((byte & 0x0f) | VERSION << 4);
+			byte = (unsigned char)((byte & 0x0f) | UUID_VERSION << 4);
 		if (i == 8)
 			byte = (unsigned char)((byte & 0x3f) | 0x80);
 		fprintf(out, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", byte);

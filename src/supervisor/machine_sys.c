@@ -17,6 +17,7 @@ enum { CPUS_MAX = 1024 }; /* as the option has it */
 
 /* ---- adding ---- */
 
+static char *keep(struct machine_sys *sys, const char *format, va_list ap) __attribute__((format(printf, 2, 0)));
 static char *keep(struct machine_sys *sys, const char *format, va_list ap)
 {
 	char *text;
