@@ -13,7 +13,7 @@
 
 static const char *const taken[] = {
 	"seed", "epoch", "uptime", "quantum", "cpus", "memory", "mtime", "strict", "allow-uncontrolled", "timeout", "no-pin",
-	"quiet", "log", "log-file", "log-events", "log-bytes",
+	"quiet", "log", "log-file",
 };
 
 /* Files of the host: whoever may write a config.json is not always one who may write these. */
@@ -99,6 +99,12 @@ int bundle_is_untrapped(const struct bundle *b, bool *ret, struct error *err)
 	return 0;
 }
 
+/* Event logs are for containers that a state directory knows: the file of defaults is the one place to ask for them. */
+static bool is_default(const struct option_spec *spec)
+{
+	return bundle_takes_option(spec) || !strcmp(spec->name, "log-events") || !strcmp(spec->name, "log-bytes");
+}
+
 int bundle_load_defaults(struct run_options *o, const char *path, struct error *err)
 {
 	const char *name = path ? path : BUNDLE_DEFAULTS_FILE;
@@ -108,7 +114,7 @@ int bundle_load_defaults(struct run_options *o, const char *path, struct error *
 	r = fd_read_file(AT_FDCWD, name, 1 << 20, &text, NULL);
 	if (r == -ENOENT && !path)
 		return 0;
-	return r < 0 ? error_errno(err, -r, "%s", name) : run_options_from_defaults(o, text, name, bundle_takes_option, err);
+	return r < 0 ? error_errno(err, -r, "%s", name) : run_options_from_defaults(o, text, name, is_default, err);
 }
 
 int bundle_prepare(struct bundle *b, const char *directory, const struct run_options *o, struct error *err)

@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Container engines with this runtime: podman, and containerd through ctr. Each is left out, with the reason, where it is absent.
+. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/oci_lib.sh"
+rootfs "$work/rootfs"
+tried=0
+
+with_podman()
+{
+	printf '[containers]\ndefault_ulimits=["nofile=1024:4096","nproc=4096:4096"]\npids_limit=0\n[engine]\ncgroup_manager="cgroupfs"
+events_logger="file"\nruntime_supports_json=["hermit","hermit-supervisor"]\nruntime_supports_nocgroup=["hermit"]
+[engine.runtimes]\nhermit=["%s"]\n' "$supervisor" >containers.conf
+	export CONTAINERS_CONF=$work/containers.conf
+	pod=(podman --root "$work/pod/root" --runroot "$work/pod/run" --tmpdir "$work/pod/tmp" --storage-driver vfs --runtime hermit)
+	tar -C "$work/rootfs" -c . >image.tar
+	if ! "${pod[@]}" import image.tar localhost/busy:1 >pod.out 2>&1; then
+		printf 'podman left out: it cannot import an image here: %s\n' "$(tail -1 pod.out)"
+		return
+	fi
+	tried=$((tried + 1))
+	for mode in "" --cgroups=disabled; do
+		run "${pod[@]}" run --rm --network=none $mode localhost/busy:1 sh -c 'date -u +%Y-%m; exit 3'
+		expect 3 "podman run $mode: exit status"
+		expect_out "2026-01" "podman run $mode: output"
+	done
+	run "${pod[@]}" run --rm --network=none --user 5:6 --read-only -v "$work:/mnt:ro" localhost/busy:1 sh -c 'id -u; test -d /mnt/rootfs; touch /x 2>/dev/null || echo ro'
+	expect_out "5
+ro" "podman run: user, read-only root, volume"
+	run "${pod[@]}" run --rm --network=none localhost/busy:1 /no/such/program
+	expect 127 "podman run: no such program"
+	run "${pod[@]}" run --rm --network=none localhost/busy:1 /etc
+	expect 126 "podman run: no program"
+	run "${pod[@]}" run -d --network=none --name c1 localhost/busy:1 sh -c 'trap "echo term; exit 7" TERM; echo up; tail -f /dev/null & wait'
+	expect 0 "podman run -d"
+	until_true sh -c '"$@" logs c1 2>/dev/null | grep -q up' sh "${pod[@]}"
+	run "${pod[@]}" exec c1 sh -c 'echo inside; exit 5'
+	expect 5 "podman exec: exit status"
+	expect_out inside "podman exec: output"
+	run "${pod[@]}" pause c1
+	expect 0 "podman pause"
+	run "${pod[@]}" unpause c1
+	expect 0 "podman unpause"
+	run "${pod[@]}" stop -t 20 c1
+	expect 0 "podman stop"
+	run "${pod[@]}" logs c1
+	expect_out "up
+term" "podman logs"
+	run "${pod[@]}" inspect c1 --format '{{.State.ExitCode}} {{.State.Status}}'
+	expect_out "7 exited" "podman inspect"
+	run "${pod[@]}" rm -f c1
+	expect 0 "podman rm"
+	"${pod[@]}" rmi -a -f >/dev/null 2>&1
+}
+
+with_containerd()
+{
+	local daemon
+	printf 'version = 2\nroot = "%s/ctrd/root"\nstate = "%s/ctrd/state"\ndisabled_plugins = ["io.containerd.grpc.v1.cri"]
+[grpc]\n  address = "%s/ctrd/s"\n[ttrpc]\n  address = "%s/ctrd/t"\n' "$work" "$work" "$work" "$work" >ctrd.toml
+	containerd -c ctrd.toml >ctrd.log 2>&1 &
+	daemon=$!
+	ctr=(ctr -a "$work/ctrd/s")
+	if ! until_true sh -c '"$@" version >/dev/null 2>&1' sh "${ctr[@]}"; then
+		printf 'containerd left out: it does not start here: %s\n' "$(tail -1 ctrd.log)"
+		kill $daemon
+		return
+	fi
+	tried=$((tried + 1))
+	how=(--runc-binary "$supervisor" --rootfs)
+	run "${ctr[@]}" run --rm "${how[@]}" "$work/rootfs" a1 /bin/sh -c 'date -u +%Y-%m; exit 6'
+	expect 6 "ctr run: exit status"
+	expect_out "2026-01" "ctr run: output"
+	run "${ctr[@]}" run -d "${how[@]}" "$work/rootfs" a2 /bin/sh -c 'trap "exit 4" TERM; tail -f /dev/null & wait'
+	expect 0 "ctr run -d"
+	run "${ctr[@]}" task exec --exec-id e1 a2 /bin/sh -c 'echo inside; exit 9'
+	expect 9 "ctr task exec: exit status"
+	expect_out inside "ctr task exec: output"
+	run "${ctr[@]}" task pause a2
+	ok "ctr task pause" sh -c '"$@" task ls | grep -q "a2.*PAUSED"' sh "${ctr[@]}"
+	run "${ctr[@]}" task resume a2
+	ok "ctr task resume" sh -c '"$@" task ls | grep -q "a2.*RUNNING"' sh "${ctr[@]}"
+	run "${ctr[@]}" task kill a2
+	until_true sh -c '"$@" task ls | grep -q "a2.*STOPPED"' sh "${ctr[@]}"
+	run "${ctr[@]}" task rm a2
+	run "${ctr[@]}" container rm a2
+	expect 0 "ctr container rm"
+	kill $daemon
+	wait $daemon 2>/dev/null
+}
+
+if command -v podman >/dev/null && command -v conmon >/dev/null; then with_podman; else echo "podman left out: not installed"; fi
+if command -v containerd >/dev/null && command -v ctr >/dev/null; then with_containerd; else echo "containerd left out: not installed"; fi
+[ "$tried" -gt 0 ] || skip "no engine that works here"
+finish
