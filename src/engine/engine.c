@@ -47,6 +47,7 @@ struct engine *engine_new(const struct engine_options *options, struct guest *g,
 	rng_init(&e->task_rng, options->seed, "guest", 0);
 	rng_init(&e->sched_rng, options->sched_seed, "schedule", 0);
 	rng_init(&e->chaos_rng, options->sched_seed, "chaos", 0);
+	rng_init(&e->fault_rng, options->fault_seed, "fault", 0);
 	chaos_init(e);
 	rng_init(&e->kernel_rng, options->seed, "kernel", 0);
 	t = task_first(e, vtid, vpid);

@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/fault.h"
 #include "engine/guest.h"
 #include "engine/sched_policy.h"
 #include "engine/verdict.h"
@@ -80,6 +81,9 @@ struct engine_options {
 	 */
 	bool results;
 	enum engine_post_fork post_fork;
+	uint64_t fault_seed; /* root of the choices of faults */
+	struct fault_rule faults[FAULTS_MAX];
+	size_t n_faults;
 	struct chaos_options chaos;
 	const struct engine_chooser *chooser; /* NULL: choices are made here. Borrowed, outlives the engine */
 	uint64_t stop_at_turn; /* the run ends when this turn is reached; 0: never */
@@ -136,6 +140,7 @@ struct engine_stats {
 	uint64_t calls[512]; /* by number */
 	uint64_t switches;   /* changes of the running task */
 	uint64_t clock_reads; /* from the clock page */
+	uint64_t faults[FAULTS_MAX]; /* by rule */
 	uint64_t signals, births, execs, deaths, retries;
 };
 const struct engine_stats *engine_stats(const struct engine *e);

@@ -62,6 +62,7 @@ struct engine {
 	unsigned n_joined;     /* processes that came in by EVENT_JOIN */
 	struct rng task_rng;   /* root of the tasks' streams */
 	struct rng sched_rng;  /* choices of the scheduler */
+	struct rng fault_rng;
 	struct rng chaos_rng;  /* choices that Linux leaves open, besides those of the scheduler */
 	struct rng kernel_rng; /* what the kernel would draw: AT_RANDOM, uuids */
 

@@ -107,7 +107,9 @@ static int consider(struct engine *e, struct task *t, struct verdict *v)
 	if (t->process->stopped && !t->call.done) {
 		return wait_interrupt(t, v, restart_code(t->call.row));
 	}
-	r = consider_call(e, t, v);
+	r = t->call.first && e->options.n_faults ? fault_strike(e, t, v) : 0;
+	if (r == 0)
+		r = consider_call(e, t, v);
 	t->call.first = false;
 	if (r < 0)
 		return r;

@@ -268,6 +268,10 @@ void launch_engine_options(const struct run_options *o, struct engine_options *e
 	engine->chaos.preempt = (enum engine_preempt)o->preempt;
 	if (o->chaos)
 		(void)sched_policy_parse(o->sched_heuristic, &engine->chaos.policy, NULL);
+	engine->fault_seed = run_options_seed(o, o->fault_seed);
+	for (size_t i = 0; i < o->faults.count && i < FAULTS_MAX; i++)
+		if (fault_parse(o->faults.items[i], &engine->faults[engine->n_faults], NULL) == 0)
+			engine->n_faults++;
 	engine->stop_at_turn = o->stop_at_turn;
 	engine->epoch_ns = o->epoch_ns;
 	engine->uptime_ns = o->uptime_ns;

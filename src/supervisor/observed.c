@@ -145,6 +145,12 @@ static int end_schedules(const struct run_options *o, struct observed *ob, struc
 	return ob->record ? schedule_write(ob->record, o->record_schedule, o, &ob->result, err) : 0;
 }
 
+static void show_faults(const struct run_options *o, const struct observed *ob)
+{
+	for (size_t i = 0; i < o->faults.count && i < FAULTS_MAX && !o->quiet; i++)
+		log_error("fault %s: struck %" PRIu64 " times", o->faults.items[i], ob->result.stats.faults[i]);
+}
+
 /* A schedule of its own that ended badly: how to have it again. */
 static void show_seed(const struct run_options *o, const struct observed *ob)
 {
@@ -191,6 +197,7 @@ int observed_main(const struct run_options *o)
 			doctor_log_missing();
 		return ob.result.exit_code >= EXIT_CODE_TOOL ? ob.result.exit_code : EXIT_CODE_TOOL;
 	}
+	show_faults(o, &ob);
 	show_seed(o, &ob);
 	return ob.result.exit_code;
 }

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
+#include "engine/fault.h"
 #include "engine/policy.h"
 #include "engine/sched_policy.h"
 
@@ -34,6 +35,9 @@ static const struct option_spec specs[] = {
 	  .help = "root of the choices of faults, when not --seed" },
 	{ "seed-from", .kind = OPTION_CHOICE, .offset = AT(seed_from), .arg = "WHICH", .preset = "args", .choices = seed_from_names,
 	  .help = "args: --seed; system: a seed is drawn, and shown at the end" },
+	{ "fault", .kind = OPTION_LIST, .offset = AT(faults), .arg = "KIND[:P][@CALL]", .outcome = true,
+	  .help = "let calls fail or take time by chance, with probability P (0.01): enospc, nomem, reset, eintr, eagain, latency; may be "
+		  "repeated" },
 	{ "chaos", .kind = OPTION_FLAG, .offset = AT(chaos), .outcome = true,
 	  .help = "another schedule for each seed: a switch may happen at every event, and what Linux leaves open is drawn" },
 	{ "sched-heuristic", .kind = OPTION_TEXT, .offset = AT(sched_heuristic), .arg = "LIST", .preset = "mixed", .outcome = true,
@@ -309,6 +313,20 @@ static int check_seed(const char *name, const char *text, struct error *err)
 	return error_set(err, EINVAL, "--%s: '%s' is not a number", name, text);
 }
 
+static int check_faults(const struct run_options *o, struct error *err)
+{
+	struct fault_rule rule;
+	int r = 0;
+
+	if (o->faults.count > FAULTS_MAX)
+		return error_set(err, EINVAL, "--fault: at most %d of them", FAULTS_MAX);
+	for (size_t i = 0; i < o->faults.count && r == 0; i++)
+		r = fault_parse(o->faults.items[i], &rule, err);
+	if (r < 0)
+		error_prefix(err, "--fault");
+	return r;
+}
+
 /* What changes schedules. */
 static int check_chaos(const struct run_options *o, struct error *err)
 {
@@ -325,7 +343,7 @@ static int check_chaos(const struct run_options *o, struct error *err)
 	r = sched_policy_parse(o->sched_heuristic, &policy, err);
 	if (r < 0)
 		error_prefix(err, "--sched-heuristic");
-	return r;
+	return r < 0 ? r : check_faults(o, err);
 }
 
 uint64_t run_options_seed(const struct run_options *o, const char *own)

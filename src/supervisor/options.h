@@ -31,6 +31,7 @@ struct run_options {
 	char *rng_seed, *sched_seed, *fault_seed; /* NULL: seed */
 	int seed_from; /* enum option_seed_from */
 	bool chaos;
+	struct strv faults; /* as fault_parse() takes them */
 	char *sched_heuristic; /* as sched_policy_parse() takes it */
 	int post_fork; /* enum engine_post_fork */
 	int preempt;   /* enum engine_preempt */

@@ -177,6 +177,26 @@ ok "three shards are the whole" cmp whole parts
 run "$hermit" chaos --runs=3 -- "$work/nothing-here"
 expect 125 "a program that does not exist"
 
+# Faults: each alone, the same with the same seed, and none where none is possible.
+run "$hermit" run --fault=enospc:1 -- dd if=/dev/zero of=file count=1
+expect 1 "--fault=enospc"
+expect_err_has 'fault enospc:1: struck [1-9]' "faults are counted"
+run sh -c "'$hermit' run --fault=enospc:1 -- echo text | cat"
+expect_out text "a pipe is never full in this way"
+run "$hermit" run --fault=nomem:1 -- true
+ok "--fault=nomem" [ "$status" -ne 0 ]
+for seed in 1 2 3 4; do
+	run "$hermit" run --fault-seed="$seed" --fault=latency:0.5 -- date +%N
+	cp "$work/out" "latency$seed"
+	run "$hermit" run --fault-seed="$seed" --fault=latency:0.5 -- date +%N
+	ok "faults of seed $seed are the same again" cmp "$work/out" "latency$seed"
+done
+ok "other seeds, other faults" [ "$(sort -u latency? | wc -l)" -gt 1 ]
+for fault in none enospc:2 enospc:x enospc@nothing; do
+	run "$hermit" run --fault="$fault" -- true
+	expect 125 "--fault=$fault"
+done
+
 run "$hermit" run --stop-at-turn=40 -- "$guests/four"
 expect 118 "--stop-at-turn"
 expect_err_has 'stopped at turn 40' "--stop-at-turn"

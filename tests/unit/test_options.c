@@ -42,6 +42,7 @@ static const struct {
 	{ "sched-seed", "0x10" },
 	{ "fault-seed", "3" },
 	{ "seed-from", "system" },
+	{ "fault", "enospc:0.5@write" },
 	{ "chaos", "true" },
 	{ "sched-heuristic", "random,slowdown:3" },
 	{ "preempt", "none" },
