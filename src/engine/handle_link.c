@@ -123,7 +123,7 @@ int handle_link_ioctl(struct engine *e, struct task *t, struct verdict *v)
 	uint32_t code = (uint32_t)t->call.args[1];
 	int r;
 
-	if (!e->g->ops->network_ask)
+	if (!netlinks_usable(e, t))
 		return verdict_continue(v);
 	if (!t->call.done && code != SIOCGIFNAME)
 		return verdict_hook(v);

@@ -55,7 +55,8 @@ static int use_begin(struct engine *e, struct task *t, const struct fd_info *inf
 
 bool netlink_serves(struct engine *e, struct task *t, int fd, const struct fd_info **ret_info)
 {
-	return e->g->ops->network_ask && fdtable_info(e, t, fd, ret_info) == 0 && (*ret_info)->kind == FD_NETLINK;
+	return e->g->ops->network_ask && fdtable_info(e, t, fd, ret_info) == 0 && (*ret_info)->kind == FD_NETLINK &&
+	       netlinks_usable(e, t);
 }
 
 /* --- addresses --- */
@@ -358,7 +359,7 @@ int netlink_read(struct engine *e, struct task *t, const struct read_request *re
 	struct nl_datagram datagram;
 	int64_t r;
 
-	if (!e->g->ops->network_ask)
+	if (!netlinks_usable(e, t))
 		return READER_DECLINES;
 	if (request->positional)
 		return verdict_errno(v, ESPIPE);

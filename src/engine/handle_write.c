@@ -88,7 +88,7 @@ static int write_span(struct engine *e, struct task *t, int fd, const struct spa
 		return verdict_continue(v);
 	if (r < 0)
 		return r;
-	if (info->kind == FD_NETLINK && e->g->ops->network_ask)
+	if (info->kind == FD_NETLINK && netlinks_usable(e, t))
 		return netlink_write(e, t, info, span, v);
 	if (info->kind == FD_FILE) {
 		r = span->total ? file_changed(e, info->dev, info->ino) : 0;

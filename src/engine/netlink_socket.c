@@ -101,14 +101,26 @@ int netlinks_update(struct engine *e, struct task *t)
 
 	if (!e->netlinks.ready)
 		netlinks_init(e);
-	if (!e->g->ops->network_ask)
+	if (!e->g->ops->network_ask || e->netlinks.closed)
 		return 0;
 	r = e->g->ops->network_ask(e->g, t->id, NETLINK_ROUTE, &request, sizeof(request), &dump, &len);
+	if (r == -EPERM || r == -EACCES) {
+		e->netlinks.closed = true;
+		engine_report_uncontrolled(e, "network namespace", "cannot be entered");
+		return 0;
+	}
 	if (r >= 0)
 		r = nl_map_learn(&e->netlinks.map, dump, len);
 	if (r >= 0)
 		r = settle_listeners(e);
 	return r < 0 ? r : nl_map_fill(&e->netlinks.map, dump, len);
+}
+
+bool netlinks_usable(struct engine *e, struct task *t)
+{
+	if (!e->netlinks.ready && netlinks_update(e, t) < 0)
+		return false;
+	return e->g->ops->network_ask && !e->netlinks.closed;
 }
 
 static struct netlink_socket *socket_find(struct engine *e, uint64_t ino)

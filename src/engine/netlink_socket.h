@@ -40,6 +40,7 @@ struct netlink_socket {
 
 struct netlinks {
 	bool ready; /* the rest is initialised */
+	bool closed; /* the namespace cannot be asked (no privilege): the kernel serves its sockets, which is reported */
 	struct nl_map map;
 	struct nl_ports ports;
 	struct nl_counters counters;
@@ -49,6 +50,9 @@ struct netlinks {
 };
 
 void netlinks_deinit(struct netlinks *netlinks);
+
+/* Are netlink sockets ours to serve? */
+bool netlinks_usable(struct engine *e, struct task *t);
 
 /*
  * The map as of now, for who translates by it. What was told of links that are gone is read off before they are forgotten. 0 or
