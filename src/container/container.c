@@ -140,6 +140,8 @@ static int take_message(const struct container_spec *spec, const struct child_en
 static int wait_until_ready(const struct container_spec *spec, const struct child_ends *ends, struct container *c,
 			    struct error *err)
 {
+	/* A child may be ready before its launcher has said which one it is. */
+	bool ready = false, announced = !launch_takes_helper(spec, ends);
 	struct channel_message message;
 	int r, attached;
 	pid_t sender;
@@ -151,7 +153,9 @@ static int wait_until_ready(const struct container_spec *spec, const struct chil
 		if (r == 0)
 			return report_death(c, err);
 		r = take_message(spec, ends, c, &message, sender, attached, err);
-	} while (r == 0);
+		ready |= r > 0;
+		announced |= message.kind == CHANNEL_CHILD;
+	} while (r >= 0 && !(ready && announced));
 	if (r < 0)
 		return r;
 	c->guest_pidfd = (int)syscall(SYS_pidfd_open, c->guest_pid, 0);
