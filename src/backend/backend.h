@@ -57,6 +57,20 @@ int backend_start(struct guest *g, struct error *err);
 int backend_join_attach(struct guest *g, pid_t pid, const int *outside_fds, struct event *ret_event, struct error *err);
 int backend_join_start(struct guest *g, int task, struct error *err);
 
+/* What adopting has found out. */
+struct backend_adoption {
+	uint64_t early_calls; /* of the runtime, before the program: let through */
+	bool randomised;      /* the randomisation of addresses could not be switched off */
+};
+
+/*
+ * In place of backend_attach() and backend_start(): a container of another runtime, by the listener it has sent (a duplicate
+ * is made). Waits until its program is executed, by process `pid` (0: by anybody): the first event is that EVENT_CALL. -ECHILD: the
+ * container ended before.
+ */
+int backend_adopt(const struct backend_options *options, int listener, pid_t pid, struct guest **ret_guest,
+		  struct backend_adoption *ret_adoption, struct error *err);
+
 /* What the guest itself calls its first task and process: 0 or -errno. While that task lives. */
 int backend_first_ids(struct guest *g, int *ret_vtid, int *ret_vpid);
 

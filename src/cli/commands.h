@@ -58,8 +58,10 @@ int command_dispatch(const struct command_table *table, int argc, char **argv);
  */
 void command_prepare(const char *program, const char *command, char **argv);
 
+command_fn cmd_hook;
 command_fn cmd_instruction_map;
 command_fn cmd_chaos;
+command_fn cmd_agent;
 command_fn cmd_ci;
 command_fn cmd_doctor;
 command_fn cmd_log_diff;

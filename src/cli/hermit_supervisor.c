@@ -29,6 +29,8 @@ static const struct command commands[] = {
 	{ "features", "print what this runtime can do", cmd_oci_features },
 	{ "checkpoint", "not supported", cmd_oci_checkpoint },
 	{ "restore", "not supported", cmd_oci_restore },
+	{ "agent", "supervise containers of a stock runtime", cmd_agent },
+	{ "hook", "what an engine calls around a container of a stock runtime", cmd_hook },
 	{ "version", "print the version of this program and of what it works with", cmd_version },
 };
 

@@ -167,7 +167,7 @@ static void choose_cpu(struct run *run)
 {
 	int cpu = sched_getcpu();
 
-	if (run->request->host)
+	if (run->request->host && !run->request->host->adopt)
 		cpu = allowed_cpu(run->container.guest_pid, cpu);
 	run->cpu = cpu < 0 ? 0 : (unsigned)cpu;
 	run->spec.pin_cpu = !run->request->no_pin && cpu >= 0;
@@ -202,6 +202,19 @@ static int make_container(struct run *run, struct error *err)
 	return run->container.console_fd >= 0 ? relay_start(&run->relay, run->container.console_fd, err) : 0;
 }
 
+/* A container of another runtime: it is there, its program is about to be executed. */
+static int adopt_guest(struct run *run, const struct backend_options *options, struct error *err)
+{
+	const struct run_host *host = run->request->host;
+	struct backend_adoption found;
+	int r;
+
+	r = backend_adopt(options, host->adopt->listener, host->adopt->pid, &run->guest, &found, err);
+	if (r == 0 && host->adopted)
+		host->adopted(host->arg, &found);
+	return r;
+}
+
 static int start_guest(struct run *run, struct error *err)
 {
 	const struct run_host *host = run->request->host;
@@ -219,6 +232,8 @@ static int start_guest(struct run *run, struct error *err)
 	int r;
 
 	list_outside(outside, run->spec.preserve_fds);
+	if (host && host->adopt)
+		return adopt_guest(run, &options, err);
 	r = host ? 0 : make_container(run, err);
 	if (r < 0)
 		return r;
@@ -278,9 +293,12 @@ static int take_host(struct run *run, struct error *err)
 	const struct run_host *host = run->request->host;
 	size_t n = 0;
 
-	run->container = *host->container;
-	run->has_container = true;
-	*host->container = CONTAINER_NONE;
+	run->container = CONTAINER_NONE;
+	if (host->container) {
+		run->container = *host->container;
+		run->has_container = true;
+		*host->container = CONTAINER_NONE;
+	}
 	for (size_t i = 0; host->signals[i] && n < MAX_SIGNALS - 1; i++)
 		run->signals[n++] = host->signals[i];
 	if (run->request->timeout_ns)
@@ -297,6 +315,8 @@ static int make_engine(struct run *run, struct error *err)
 	r = backend_first_ids(run->guest, &vtid, &vpid);
 	if (r < 0)
 		return error_errno(err, -r, "the guest's ids");
+	if (run->request->host && run->request->host->adopt)
+		vtid = vpid; /* whichever thread of the runtime executes the program becomes the first one */
 	apply_limits(run, limits);
 	options.limits = limits;
 	options.cpuinfo = run->cpuinfo = make_cpuinfo(&options);
@@ -621,7 +641,7 @@ static int check_start(struct run *run, struct run_result *result, struct error 
 		return 0;
 	r = container_exec_error(&run->container, err);
 	if (r == 0)
-		(void)error_set(err, ENOEXEC, "cannot execute '%s'", run->spec.argv[0]);
+		(void)error_set(err, ENOEXEC, "cannot execute '%s'", run->spec.argv ? run->spec.argv[0] : "the container's program");
 	if (result->exit_code < EXIT_CODE_TOOL || result->exit_code > EXIT_CODE_NOT_FOUND)
 		result->exit_code = EXIT_CODE_TOOL;
 	return err->code ? -err->code : -ENOEXEC;

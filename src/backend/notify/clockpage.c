@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
@@ -106,13 +107,28 @@ static int await_trap(pid_t tid)
 	return WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP && status >> 16 == 0 ? 0 : -EPROTO;
 }
 
+/* Signals wait meanwhile, but for the trap at the end, which the kernel would not leave blocked. */
+static int block_signals(pid_t tid, uint64_t *ret_old)
+{
+	uint64_t all = ~(1ull << (SIGTRAP - 1));
+
+	if (ptrace(PTRACE_GETSIGMASK, tid, (void *)sizeof(*ret_old), ret_old) < 0 ||
+	    ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof(all), &all) < 0)
+		return -errno;
+	return 0;
+}
+
 int clockpage_map(struct notify *n, const struct notify_task *t, uint64_t code)
 {
 	struct user_regs_struct saved, regs;
+	uint64_t mask;
 	int r;
 
 	if (ptrace(PTRACE_GETREGS, t->tid, NULL, &saved) < 0)
 		return -errno;
+	r = block_signals(t->tid, &mask);
+	if (r < 0)
+		return r;
 	regs = saved;
 	regs.rip = code;
 	if (ptrace(PTRACE_SETREGS, t->tid, NULL, &regs) < 0 || ptrace(PTRACE_CONT, t->tid, NULL, NULL) < 0)
@@ -122,7 +138,8 @@ int clockpage_map(struct notify *n, const struct notify_task *t, uint64_t code)
 		r = await_trap(t->tid);
 	if (r < 0)
 		return r;
-	if (ptrace(PTRACE_GETREGS, t->tid, NULL, &regs) < 0 || ptrace(PTRACE_SETREGS, t->tid, NULL, &saved) < 0)
+	if (ptrace(PTRACE_GETREGS, t->tid, NULL, &regs) < 0 || ptrace(PTRACE_SETREGS, t->tid, NULL, &saved) < 0 ||
+	    ptrace(PTRACE_SETSIGMASK, t->tid, (void *)sizeof(mask), &mask) < 0)
 		return -errno;
 	return regs.rax == CLOCK_PAGE_ADDRESS;
 }

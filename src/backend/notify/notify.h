@@ -112,6 +112,18 @@ struct notify {
 
 	int (*listener_made)(void *arg, int listener);
 	void *listener_arg;
+
+	/* An adopted container: until its program is loaded, threads of the runtime's may call, too: they are let through. */
+	bool adopting;
+	uint64_t strange_calls;
+	bool fresh; /* the program has made no call yet: an interruption that the runtime had sent itself may still come */
+};
+
+/* The execve with which an adopted container begins. */
+struct adopted {
+	pid_t tid;
+	struct call_cookie cookie;
+	struct event event;
 };
 
 static inline struct notify *notify_of(struct guest *g)
@@ -257,6 +269,12 @@ int notify_futex_key(struct guest *g, int task, uint64_t addr, uint64_t *ret_obj
 
 /* --- limits.c --- */
 int notify_set_limit(struct guest *g, int task, int resource, const struct rlimit *limit);
+
+/* --- adopt.c --- */
+/* Lets calls through until the execve comes: of thread tid, or (0) of process pid, or (0) of anybody. -ECHILD: all are dead. */
+int adopt_await_exec(struct notify *n, pid_t tid, pid_t pid, struct adopted *ret);
+/* The seized caller switches its randomisation off, and is parked in the same call again. 1: it was not allowed to. */
+int adopt_fix_addresses(struct notify *n, struct adopted *adopted);
 
 /* --- execsetup.c --- */
 int notify_exec_setup(struct guest *g, int task, const unsigned char random_bytes[16]);

@@ -308,6 +308,85 @@ int backend_start(struct guest *g, struct error *err)
 	return r < 0 ? error_errno(err, -r, "the guest cannot go on") : 0;
 }
 
+static int adopt_listener(struct notify *n, int listener)
+{
+	_cleanup_close_ int fd = fcntl(listener, F_DUPFD_CLOEXEC, 3);
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = listeners_add(n, fd);
+	if (r == 0)
+		(void)take_fd(&fd);
+	return r;
+}
+
+/* The call that is parked becomes the first event. */
+static int begin_adopted(struct notify *n, const struct adopted *adopted, struct error *err)
+{
+	struct notify_task *t = notify_find(&n->guest, 0);
+	struct event event = adopted->event;
+	int r;
+
+	if (!t)
+		return error_set(err, ESRCH, "the container's process is gone");
+	clockpage_init(n);
+	r = paths_init(n, t->tid);
+	if (r < 0)
+		return error_errno(err, -r, "cannot open the container's root directory");
+	r = objects_init(n, t->tid);
+	if (r < 0)
+		return error_errno(err, -r, "cannot read the container's mounts");
+	t->where = WHERE_CALL;
+	t->cookie = adopted->cookie;
+	t->call_nr = event.call.nr;
+	event.task = t->number;
+	r = queue_push(&n->queue, &event);
+	return r < 0 ? error_errno(err, -r, "backend") : 0;
+}
+
+static int adopt(struct notify *n, const struct backend_options *options, int listener, pid_t pid,
+		 struct backend_adoption *ret_adoption, struct error *err)
+{
+	struct adopted adopted;
+	int r;
+
+	r = adopt_listener(n, listener);
+	if (r < 0)
+		return error_errno(err, -r, "the listener that was sent");
+	n->adopting = n->fresh = true;
+	r = adopt_await_exec(n, 0, pid, &adopted);
+	if (r < 0)
+		return error_errno(err, -r, "the container ended before its program was executed");
+	r = attach(n, options, adopted.tid, err);
+	if (r < 0)
+		return r;
+	r = adopt_fix_addresses(n, &adopted);
+	if (r < 0)
+		return error_errno(err, -r, "cannot prepare the container's process");
+	ret_adoption->randomised = r == 1;
+	ret_adoption->early_calls = n->strange_calls;
+	return begin_adopted(n, &adopted, err);
+}
+
+int backend_adopt(const struct backend_options *options, int listener, pid_t pid, struct guest **ret_guest,
+		  struct backend_adoption *ret_adoption, struct error *err)
+{
+	struct notify *n = notify_new(options);
+	int r;
+
+	*ret_adoption = (struct backend_adoption){ 0 };
+	if (!n)
+		return error_errno(err, ENOMEM, "backend");
+	r = adopt(n, options, listener, pid, ret_adoption, err);
+	if (r < 0) {
+		(void)backend_close(&n->guest);
+		return r;
+	}
+	*ret_guest = &n->guest;
+	return 0;
+}
+
 int backend_first_ids(struct guest *g, int *ret_vtid, int *ret_vpid)
 {
 	struct notify *n = notify_of(g);

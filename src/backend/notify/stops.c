@@ -87,17 +87,18 @@ static int bury_siblings(struct notify *n, const struct notify_task *survivor)
 	return 0;
 }
 
-static int on_exec(struct notify *n, struct notify_task *t)
+/* tid: the leader's, whoever has called. */
+static int on_exec(struct notify *n, pid_t tid)
 {
 	struct event event = { .kind = EVENT_EXEC };
+	struct notify_task *t;
 	pid_t former;
 	int r;
 
-	r = companion_get_message(t->tid, &former);
+	r = companion_get_message(tid, &former);
 	if (r < 0 || former == 0)
 		return r;
-	if (former != t->tid)
-		t = tasks_by_tid(&n->tasks, former);
+	t = tasks_by_tid(&n->tasks, former);
 	if (!t)
 		return -EPROTO;
 	r = bury_siblings(n, t);
@@ -105,6 +106,7 @@ static int on_exec(struct notify *n, struct notify_task *t)
 		r = tasks_become_leader(&n->tasks, t);
 	if (r < 0)
 		return r;
+	n->adopting = false;
 	n->generation++; /* of credentials, perhaps */
 	handles_forget(n, former);
 	handles_forget(n, t->tid);
@@ -144,6 +146,8 @@ static int on_signal(struct notify *n, struct notify_task *t)
 	r = companion_get_siginfo(t->tid, &t->siginfo);
 	if (r < 0)
 		return r == -ESRCH ? 0 : r;
+	if (n->fresh && t->siginfo.si_signo == SIGURG)
+		return companion_go(t->tid, 0); /* a Go runtime's, to itself */
 	event.siginfo = t->siginfo;
 	restore_contents(n, t, &event.siginfo);
 	return report(n, t, &event);
@@ -186,6 +190,8 @@ int notify_stop(struct notify *n, pid_t tid, int status)
 	struct notify_task *t;
 	int signo = WSTOPSIG(status);
 
+	if (status >> 16 == PTRACE_EVENT_EXEC)
+		return on_exec(n, tid);
 	t = tasks_by_tid(&n->tasks, tid);
 	if (!t)
 		return newborns_add(&n->newborns, tid);
@@ -196,8 +202,6 @@ int notify_stop(struct notify *n, pid_t tid, int status)
 	case PTRACE_EVENT_VFORK:
 	case PTRACE_EVENT_CLONE:
 		return on_birth(n, t);
-	case PTRACE_EVENT_EXEC:
-		return on_exec(n, t);
 	case PTRACE_EVENT_STOP:
 		return signo == SIGTRAP ? on_trap(n, t) : on_group_stop(n, t, signo);
 	default:

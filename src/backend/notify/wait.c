@@ -33,10 +33,15 @@ static int take_call(struct notify *n, int listener)
 	if (r <= 0)
 		return r;
 	t = tasks_by_tid(&n->tasks, tid);
+	if (!t && n->adopting) {
+		n->strange_calls++;
+		return listener_continue(n, &cookie);
+	}
 	if (!t)
 		return reject_stranger(tid);
 	if (t->where != WHERE_RUNNING)
 		return -EPROTO;
+	n->fresh = n->adopting;
 	t->where = WHERE_CALL;
 	t->cookie = cookie;
 	t->call_nr = event.call.nr;

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A config.json of an engine's, changed so that a stock runtime hands its container over to the agent (agent.h). Pure: a document in, a
+ * document out. What is changed:
+ *
+ *	linux.seccomp      calls that the profile allows and the policy table does not let pass are notified; what the profile denies
+ *	                   stays denied; listenerPath is the agent's socket; only the x86-64 architecture is left
+ *	linux.namespaces   those of processes, mounts, host name and System V objects are made when they are missing
+ *	linux.devices      clocks and random sources of the machine are left out
+ *	hostname, HOSTNAME the name that the engine shows
+ */
+#ifndef HS_SUPERVISOR_HOOK_CONFIG_H
+#define HS_SUPERVISOR_HOOK_CONFIG_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "base/strv.h"
+
+struct hook_rewrite {
+	const char *socket;   /* where the agent listens */
+	const char *hostname;
+	bool trap_write;      /* write(2) as well: crun can, runc cannot */
+	bool wait_killable;   /* ask for SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV: new runtimes know it */
+	struct strv notes;    /* what the person should know, one sentence each; the caller's to clear */
+};
+
+/*
+ * *ret_text is the caller's: the new document. -EINVAL when it is no config.json; -EBUSY when its profile has a listener of its own: a
+ * task can have one only.
+ */
+int hook_config_rewrite(const char *text, size_t len, struct hook_rewrite *rewrite, char **ret_text, struct error *err);
+
+/* An annotation's value in the document, *ret NULL when it has none; the caller frees. */
+int hook_config_annotation(const char *text, size_t len, const char *name, char **ret, struct error *err);
+
+#endif

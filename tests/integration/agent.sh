@@ -1,0 +1,120 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# hermit-supervisor agent behind stock runc and crun: what is different without is the same with it, twenty times; many at once; an
+# agent that is stopped ends its containers with a reason; strangers at the socket do no harm.
+[ "$(id -u)" = 0 ] || { echo "needs root: containers are made by runc and crun"; exit 77; }
+command -v busybox >/dev/null || { echo "needs busybox"; exit 77; }
+# crun wants control groups of one version: a mount namespace with those of version 1 only, where both are mixed.
+if [ -z "${HERMIT_TEST_CGROUPS:-}" ] && [ -d /sys/fs/cgroup/unified ]; then
+	export HERMIT_TEST_CGROUPS=1
+	exec unshare -m --propagation private bash "$0" "$@"
+fi
+. "$top_srcdir/tests/integration/lib.sh"
+if [ -n "${HERMIT_TEST_CGROUPS:-}" ]; then
+	mkdir groups
+	mount -t tmpfs groups groups
+	for name in cpu,cpuacct cpu cpuacct cpuset memory devices freezer blkio pids; do
+		[ -d "/sys/fs/cgroup/$name" ] && mkdir "groups/$name" && mount --bind "/sys/fs/cgroup/$name" "groups/$name"
+	done
+	mount --rbind groups /sys/fs/cgroup
+fi
+supervisor=$top_builddir/hermit-supervisor
+agent=
+stop_agent()
+{
+	[ -n "$agent" ] && kill "$agent" && wait "$agent"
+	agent=
+}
+start_agent()
+{
+	"$supervisor" agent --listen="$work/socket" --directory="$work/reports" >agent.log 2>&1 &
+	agent=$!
+	while [ ! -S "$work/socket" ]; do kill -0 $agent || exit 99; done
+}
+trap 'stop_agent; cd /; umount -l "$work/groups" 2>/dev/null; rm -rf "$work"' EXIT
+start_agent
+
+mkdir -p rootfs/bin rootfs/proc rootfs/sys rootfs/dev rootfs/tmp
+cp "$(command -v busybox)" rootfs/bin/busybox
+for name in sh date od head cat ls sleep yes true kill; do ln -s busybox rootfs/bin/$name; done
+
+# bundle NAME OUTCOME SCRIPT: with the hook's changes, or ("plain") without.
+bundle()
+{
+	mkdir -p "$1"
+	(cd "$1" && rm -f config.json && runc spec) || exit 99
+	jq --arg script "$3" --arg root "$work/rootfs" '.process.terminal = false | .process.args = ["/bin/sh", "-c", $script] |
+		.process.capabilities = {} | del(.process.rlimits) | .root = {path: $root, readonly: true} |
+		.annotations = {"org.hermit.deterministic": "true"}' "$1/config.json" >"$1/plain.json" || exit 99
+	cp "$1/plain.json" "$1/config.json"
+	[ "$2" = plain ] || "$supervisor" hook precreate --socket="$work/socket" <"$1/plain.json" >"$1/config.json" || exit 99
+}
+
+# container RUNTIME BUNDLE ID: output in $work/out.ID
+container() { timeout -s KILL 120 "$1" --root "$work/state-$1" run -b "$2" "$3" </dev/null >"out.$3" 2>"err.$3"; }
+
+# Without children: a filter of these runtimes lets SIGCHLD break off calls, which is one of the things that are not promised.
+script='echo $$; exec cat /proc/sys/kernel/random/uuid /proc/uptime /proc/self/auxv /proc/self/maps'
+bundle with hook "$script"
+bundle without plain "$script"
+for runtime in runc crun; do
+	command -v $runtime >/dev/null || { echo "$runtime is not installed: not tested"; continue; }
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		container $runtime with $runtime-$i
+		ok "$runtime: run $i ends well" [ $? = 0 ]
+	done
+	ok "$runtime: output" [ "$(grep -ac "^1\$\|/bin/busybox" out.$runtime-1)" -ge 2 ]
+	ok "$runtime: twenty equal runs" [ "$(md5sum out.$runtime-?  out.$runtime-?? | cut -c 1-32 | sort -u | wc -l)" = 1 ]
+	ok "$runtime: a report" grep -q '^hermit: the program ended, status 0' reports/$runtime-1.txt
+	ok "$runtime: addresses are fixed" [ "$(grep -c randomised reports/$runtime-1.txt)" = 0 ]
+	container $runtime without $runtime-p1
+	container $runtime without $runtime-p2
+	ok "$runtime: different without" [ "$(cat out.$runtime-p1)" != "$(cat out.$runtime-p2)" ]
+	pids=
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do container $runtime with $runtime-m$i & pids="$pids $!"; done
+	# shellcheck disable=SC2086
+	wait $pids
+	ok "$runtime: twenty at once" [ "$(md5sum out.$runtime-1 out.$runtime-m* | cut -c 1-32 | sort -u | wc -l)" = 1 ]
+	ok "$runtime: all of them" [ "$(ls out.$runtime-m* | wc -l)" = 20 ]
+done
+ok "metrics" grep -q '^hermit_agent_failed_total 0$' reports/metrics.prom
+
+# The program's own status comes through.
+bundle seven hook 'exit 7'
+container runc seven seven
+ok "status" [ $? = 7 ]
+
+# Strangers: nobody's words end or block the agent.
+python3 - "$work/socket" <<'END'
+import socket, sys
+for words in (b"", b"{", b"hello", b'{"a": 1}', b'{"ociVersion": "1.0.2", "fds": ["seccompFd"], "pid": 1, "state": {}}'):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(sys.argv[1])
+    s.sendall(words)
+    s.close()
+END
+container runc with after
+ok "after strangers" cmp -s out.after out.runc-1
+
+# A supervisor that dies, and an agent that is told to end, in mid-run.
+bundle busy hook 'echo started; while :; do :; done'
+for how in KILL TERM; do
+	container runc busy busy-$how &
+	pid=$!
+	while ! grep -qs started out.busy-$how; do kill -0 $pid || break; done
+	if [ $how = TERM ]; then
+		stop_agent
+	else
+		pkill -KILL -P "$agent"
+	fi
+	wait $pid
+	ok "$how: the container ends" [ $? = 137 ]
+	ok "$how: nothing like a result" [ "$(cat out.busy-$how)" = started ]
+done
+ok "KILL: the reason" grep -q 'the agent was stopped in mid-run' reports/busy-KILL.txt
+ok "TERM: the reason" grep -q 'the agent was told to end' reports/busy-TERM.txt
+ok "the socket is gone" [ ! -e "$work/socket" ]
+start_agent
+container runc with again
+ok "a new agent" cmp -s out.again out.runc-1
+finish

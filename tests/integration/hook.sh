@@ -1,0 +1,124 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# hermit-supervisor hook: what becomes of sample documents, what is refused, that nothing waits for ever. The agent is a bare socket here.
+. "$top_srcdir/tests/integration/lib.sh"
+supervisor=$top_builddir/hermit-supervisor
+python3 -c 'import socket, sys, time
+s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(100); print(flush=True); time.sleep(300)' "$work/agent" >"$work/ready" &
+listener=$!
+trap 'kill $listener; rm -rf "$work"' EXIT
+while [ ! -s "$work/ready" ]; do kill -0 $listener || exit 99; done
+
+# hook OPTION...: document on standard input, the result in out.
+hook()
+{
+	status=0
+	timeout -s KILL 30 "$supervisor" hook --socket="$work/agent" --directory="$work" "$@" >out 2>err || status=$?
+}
+
+# value FILTER: of the result, on one line.
+value() { jq -c "$1" out; }
+
+# action CALL: what the result's rules say of a call, with their conditions.
+action() { value "[.linux.seccomp.syscalls[] | select(.names | index(\"$1\")) | .action + (if .args then \"?\" else \"\" end)] | join(\",\")"; }
+
+cat >base.json <<'END'
+{"ociVersion": "1.0.2", "process": {"user": {"uid": 0, "gid": 0}, "args": ["/bin/true"], "env": ["A=b", "HOSTNAME=4f6c1e"], "cwd": "/"},
+ "root": {"path": "rootfs"}, "hostname": "4f6c1e", "annotations": {"org.hermit.deterministic": "true", "org.hermit.seed": "7"},
+ "linux": {"namespaces": [{"type": "mount"}, {"type": "pid", "path": "/proc/1/ns/pid"}, {"type": "network"}],
+  "devices": [{"path": "/dev/rtc0", "type": "c", "major": 1, "minor": 2}, {"path": "/dev/fuse", "type": "c", "major": 10, "minor": 229}],
+  "seccomp": {"defaultAction": "SCMP_ACT_ERRNO", "defaultErrnoRet": 38, "architectures": ["SCMP_ARCH_X86_64", "SCMP_ARCH_X86"],
+   "syscalls": [{"names": ["read", "write", "getuid", "socketcall", "clock_gettime"], "action": "SCMP_ACT_ALLOW"},
+    {"names": ["personality"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 0, "value": 8, "op": "SCMP_CMP_EQ"}]},
+    {"names": ["socket"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 0, "value": 40, "op": "SCMP_CMP_NE"}]},
+    {"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": 38}]}}}
+END
+hook precreate <base.json
+expect 0 "a profile that denies what it does not name"
+ok "allowed calls are notified, write is not" [ "$(action read)$(action clock_gettime)$(action write)" = '"SCMP_ACT_NOTIFY""SCMP_ACT_NOTIFY""SCMP_ACT_ALLOW"' ]
+ok "a call of another architecture stays allowed" [ "$(action socketcall)" = '"SCMP_ACT_ALLOW"' ]
+ok "conditions stay" [ "$(action socket)" = '"SCMP_ACT_NOTIFY?"' ]
+ok "denied calls stay denied" [ "$(action clone3)$(action openat)" = '"SCMP_ACT_ERRNO"""' ]
+ok "personality is taken over" [ "$(action personality)" = '"SCMP_ACT_NOTIFY"' ]
+ok "the default stays" [ "$(value '.linux.seccomp | [.defaultAction, .defaultErrnoRet, .architectures]')" = '["SCMP_ACT_ERRNO",38,["SCMP_ARCH_X86_64"]]' ]
+ok "the listener" [ "$(value .linux.seccomp.listenerPath)" = "\"$work/agent\"" ]
+ok "namespaces are added" [ "$(value '[.linux.namespaces[].type] | sort')" = '["ipc","mount","network","pid","uts"]' ]
+expect_err_has 'the pid namespace is one that exists' "a foreign namespace is said"
+ok "clocks of the machine go" [ "$(value '[.linux.devices[].path]')" = '["/dev/fuse"]' ]
+ok "name" [ "$(value '[.hostname, .process.env]')" = '["hermit",["A=b","HOSTNAME=hermit"]]' ]
+jq -S 'del(.linux.seccomp, .linux.namespaces, .linux.devices, .hostname, .process.env)' base.json >want
+jq -S 'del(.linux.seccomp, .linux.namespaces, .linux.devices, .hostname, .process.env)' out >got
+ok "nothing else is changed" cmp want got
+
+hook precreate --trap-write --wait-killable <base.json
+ok "write on demand" [ "$(action write)" = '"SCMP_ACT_NOTIFY"' ]
+ok "flags on demand" [ "$(value .linux.seccomp.flags)" = '["SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV"]' ]
+
+hook precreate < <(jq 'del(.linux.seccomp)' base.json)
+expect 0 "no profile"
+ok "no profile: all but the passing calls are notified" [ "$(value '[.linux.seccomp.syscalls[].names[]] | index("execve") != null and index("getrandom") != null and index("write") == null and length > 200')" = true ]
+ok "no profile: the rest is allowed" [ "$(value .linux.seccomp.defaultAction)" = '"SCMP_ACT_ALLOW"' ]
+jq '.linux.seccomp = {"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["mount", "getrandom"], "action": "SCMP_ACT_ERRNO"},
+	{"names": ["socket"], "action": "SCMP_ACT_ERRNO", "args": [{"index": 0, "value": 40, "op": "SCMP_CMP_EQ"}]}]}' base.json >allows.json
+hook precreate <allows.json
+ok "a profile that allows what it does not name" [ "$(action getrandom)$(action read)" = '"SCMP_ACT_ERRNO""SCMP_ACT_NOTIFY"' ]
+expect_err_has 'decides about socket by its arguments' "what cannot be trapped is said"
+
+jq '.annotations = {}' base.json >plain.json
+hook precreate <plain.json
+ok "without the annotation nothing changes" cmp plain.json out
+jq '.annotations["org.hermit.deterministic"] = "false"' base.json >plain.json
+hook precreate <plain.json
+ok "with another value nothing changes" cmp plain.json out
+
+for what in '.linux.seccomp.listenerPath = "/run/other"' '.linux.seccomp.syscalls[0].action = "SCMP_ACT_NOTIFY"' \
+	'.linux.seccomp.defaultAction = "SCMP_ACT_NOTIFY"'; do
+	hook precreate < <(jq "$what" base.json)
+	expect 1 "$what"
+	expect_err_has 'one listener only' "$what"
+	ok "$what: nothing is printed" [ ! -s out ]
+done
+hook precreate < <(jq '.annotations["org.hermit.seed"] = "many"' base.json)
+expect 1 "a wrong option"
+expect_err_has 'annotations.org.hermit.seed' "a wrong option"
+hook precreate < <(echo '{"process": ')
+expect 1 "no JSON"
+expect_err_has 'config.json: line ' "no JSON"
+hook precreate < <(echo '{"annotations": {"org.hermit.deterministic": "true"}}')
+expect 1 "not a container's"
+hook precreate --socket="$work/nobody" <base.json
+expect 1 "no agent"
+expect_err_has "no agent listens at $work/nobody" "no agent"
+hook poststart <base.json
+expect 125 "an unknown stage"
+
+# An engine that never finishes its document.
+mkfifo slow
+exec 9<>slow
+hook precreate --limit=1 <slow
+exec 9>&-
+expect 1 "slow"
+expect_err_has 'time limit is over' "slow"
+
+state='{"ociVersion": "1.0.2", "id": "c1", "status": "created", "pid": 1, "bundle": "/b", "annotations": {"org.hermit.deterministic": "true"}}'
+hook createRuntime < <(echo "$state")
+expect 0 "createRuntime"
+hook createRuntime --socket="$work/nobody" < <(echo "$state")
+expect 1 "createRuntime without an agent"
+hook createRuntime --socket="$work/nobody" < <(echo "$state" | jq '.annotations = {}')
+expect 0 "createRuntime of another container"
+echo "hermit: the program ended" >c1.txt
+hook poststop < <(echo "$state")
+expect 0 "poststop"
+expect_err 'hermit: the program ended' "poststop shows the report"
+ok "poststop removes it" [ ! -e c1.txt ]
+hook poststop < <(echo "$state")
+expect 0 "poststop again"
+
+for name in precreate createruntime poststop; do
+	file=$top_builddir/contrib/hooks.d/hermit-$name.json
+	ok "$name: the engine's file" jq -e '.version == "1.0.0" and (.hook.path | startswith("/")) and (.hook.timeout | type == "number") and
+		(.when.annotations | keys[0] as $k | "org.hermit.deterministic" | test($k)) and (.stages | length == 1) and
+		.hook.args[2] == .stages[0]' "$file" >/dev/null
+done
+finish
