@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "engine/guest.h"
 
+struct insn_store; /* insn/store.h */
 struct backend_filter; /* a compiled filter program, made once per run in the supervisor, used in the guest's first process */
 
 struct backend_options {
@@ -34,6 +35,7 @@ struct backend_options {
 	 */
 	int (*listener_made)(void *arg, int listener);
 	void *listener_arg;
+	struct insn_store *code;  /* where instructions that show the host are, for replacing them; borrowed; NULL: they stay */
 	const int *host_signals;  /* signals that are reported as EVENT_OUTSIDE, ended by 0; blocked by the backend meanwhile */
 };
 

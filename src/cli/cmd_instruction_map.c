@@ -11,9 +11,9 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "cli/cache_directory.h"
 #include "cli/commands.h"
 #include "insn/store.h"
+#include "supervisor/cache_directory.h"
 #include "supervisor/exit_codes.h"
 
 enum { KEY_JSON = 0x100, KEY_ALL, KEY_CACHE };

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define CLOCK_TAI_OFFSET_NS (37 * 1000000000ull) /* TAI - UTC since 2017 */
+#define CLOCK_TSC_HZ 2000000000ull /* frequency of the time stamp counter: a whole number of ticks in a nanosecond */
 #define CLOCK_READ_COST_NS 200 /* virtual time that one look at a clock takes */
 
 struct clock {

@@ -164,6 +164,20 @@ int engine_vtid(const struct engine *e, int task)
 	return -1;
 }
 
+void task_charge(struct engine *e, struct task *t, uint64_t cost_ns)
+{
+	clock_charge(&e->clock, cost_ns);
+	t->cpu_ns = time_add(t->cpu_ns, cost_ns);
+	t->process->cpu_ns = time_add(t->process->cpu_ns, cost_ns);
+}
+
+int task_check_cpu(struct engine *e, struct task *t)
+{
+	int r = itimers_cpu(e, t->process);
+
+	return r < 0 ? r : limits_check_cpu(e, t->process);
+}
+
 /* Clock reads since the last event were made by the task that ran: they took their time. */
 static void absorb_clock_reads(struct engine *e, struct task *t)
 {
@@ -176,9 +190,7 @@ static void absorb_clock_reads(struct engine *e, struct task *t)
 		cost = 0; /* the guest wrote nonsense there */
 	page->reads = 0;
 	e->stats.clock_reads += cost / page->cost_ns;
-	clock_charge(&e->clock, cost);
-	t->cpu_ns = time_add(t->cpu_ns, cost);
-	t->process->cpu_ns = time_add(t->process->cpu_ns, cost);
+	task_charge(e, t, cost);
 }
 
 /* Puts a task that was stopped by an event back into the queue: to the front, it still has its turn. */
@@ -200,18 +212,14 @@ static int on_call(struct engine *e, struct task *t, const struct event *event)
 	memcpy(c->args, event->call.args, sizeof(c->args));
 	task_release_hold(e, t);
 	c->row = policy_row(c->nr);
-	clock_charge(&e->clock, c->row->cost_ns);
-	t->cpu_ns = time_add(t->cpu_ns, c->row->cost_ns);
-	t->process->cpu_ns = time_add(t->process->cpu_ns, c->row->cost_ns);
+	task_charge(e, t, c->row->cost_ns);
 	c->start_ns = e->clock.now_ns;
 	if (c->nr >= 0 && c->nr < (int)(sizeof(e->stats.calls) / sizeof(e->stats.calls[0])))
 		e->stats.calls[c->nr]++;
 	if (t->sleep.valid && (t->sleep.nr != c->nr || memcmp(t->sleep.args, c->args, sizeof(t->sleep.args))))
 		t->sleep.valid = false;
 	process_unmark_dying(e, t->process);
-	r = itimers_cpu(e, t->process);
-	if (r >= 0)
-		r = limits_check_cpu(e, t->process);
+	r = task_check_cpu(e, t);
 	if (r < 0)
 		return r;
 	adrift = t->state == TASK_ADRIFT;
@@ -297,7 +305,12 @@ static int on_birth(struct engine *e, struct task *parent, const struct event *e
 
 static int on_exec(struct engine *e, struct task *t)
 {
-	unsigned char bytes[16];
+	struct exec_image image = {
+		.set_hwcap = e->options.set_hwcap,
+		.hwcap = e->options.hwcap,
+		.hwcap2 = e->options.hwcap2,
+	};
+	struct code_found found = { 0 };
 	int r;
 
 	process_unmark_dying(e, t->process);
@@ -305,10 +318,11 @@ static int on_exec(struct engine *e, struct task *t)
 	if (r < 0)
 		return r;
 	e->stats.execs++;
-	rng_bytes(&t->rng, bytes, sizeof(bytes));
-	r = e->g->ops->exec_setup(e->g, t->id, bytes);
+	rng_bytes(&t->rng, image.random, sizeof(image.random));
+	r = e->g->ops->exec_setup(e->g, t->id, &image, &found);
 	if (r == -ESRCH)
 		return 0;
+	trap_note_code(e, &found);
 	return r < 0 ? r : ready(e, t, VERDICT_GO);
 }
 
@@ -348,6 +362,21 @@ static int on_signal(struct engine *e, struct task *t, const struct event *event
 	t->verdict.siginfo = event->siginfo;
 	itimers_delivered(t->process, &t->verdict.siginfo);
 	return r;
+}
+
+static int on_trap(struct engine *e, struct task *t, const struct event *event)
+{
+	int r;
+
+	trap_answer(e, t, event);
+	r = task_check_cpu(e, t);
+	if (r < 0)
+		return r;
+	t->state = TASK_READY;
+	t->in_call = false;
+	if (e->clock.now_ns >= t->slice_end_ns)
+		return sched_push_back(&e->sched, t);
+	return sched_push_front(&e->sched, t);
 }
 
 static bool all_stopped(struct engine *e, struct process *p)
@@ -470,6 +499,8 @@ static int dispatch(struct engine *e, struct task *t, const struct event *event)
 		return on_continued(e, t);
 	case EVENT_ALARM:
 		return on_alarm(e, t, event);
+	case EVENT_TRAP:
+		return on_trap(e, t, event);
 	case EVENT_OUTSIDE:
 		return on_outside(e, event);
 	case EVENT_JOIN:
@@ -534,6 +565,8 @@ int engine_event(struct engine *e, const struct event *event)
 			}
 		}
 	}
+	if (t && event->kind != EVENT_TRAP && event->kind != EVENT_ALARM)
+		t->trap_streak = 0;
 	r = dispatch(e, t, event);
 	return r < 0 ? engine_fail(e, -r, "event %d of task %d at turn %llu", (int)event->kind, event->task,
 				   (unsigned long long)e->turn)

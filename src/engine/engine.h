@@ -22,6 +22,7 @@
 #include "engine/guest.h"
 #include "engine/sched_policy.h"
 #include "engine/verdict.h"
+#include "insn/cpuid.h"
 
 struct rlimit;
 struct engine;
@@ -68,6 +69,10 @@ struct engine_options {
 	unsigned cpus;           /* how many to show */
 	uint64_t memory_bytes;   /* how much to show */
 	const char *hostname;
+	enum cpuid_level cpu_level; /* which processor is shown */
+	bool set_hwcap;             /* hwcap and hwcap2 are that processor's; else programs see the host's */
+	uint64_t hwcap, hwcap2;
+	bool keep_instructions; /* instructions that show the host are left alone */
 	const char *cpuinfo; /* the text of /proc/cpuinfo, NULL: a plain one */
 	const struct rlimit *limits; /* LIMITS_COUNT (base/limits.h) of them that processes start with; NULL: the defaults */
 	/*
@@ -142,6 +147,9 @@ struct engine_stats {
 	uint64_t clock_reads; /* from the clock page */
 	uint64_t faults[FAULTS_MAX]; /* by rule */
 	uint64_t signals, births, execs, deaths, retries;
+	uint64_t traps[INSN_KIND_COUNT]; /* instructions carried out for the guest, by enum insn_kind */
+	uint64_t replaced, unsure;       /* places in code: instructions that trap, and those that may be data */
+	uint64_t generated;              /* areas of code made at run time, whose instructions are not known */
 };
 const struct engine_stats *engine_stats(const struct engine *e);
 

@@ -108,6 +108,16 @@ struct task *chaos_pick(struct engine *e);
 /* Who goes on after a fork. */
 void chaos_fork(struct engine *e, const struct task *parent, const struct task *child);
 
+/* engine.c: virtual time that a running task has used. */
+void task_charge(struct engine *e, struct task *t, uint64_t cost_ns);
+/* Limits and timers of CPU time that the task's process may have reached. */
+int task_check_cpu(struct engine *e, struct task *t);
+
+/* trap.c: an instruction that finds out about the host; t->verdict is filled in. */
+void trap_answer(struct engine *e, struct task *t, const struct event *event);
+/* Counts what was found in code; what was missed is uncontrolled. */
+void trap_note_code(struct engine *e, const struct code_found *found);
+
 /* turn.c: makes a blocked task ready again, for a WAKE_ reason. */
 int task_wake(struct engine *e, struct task *t, unsigned why);
 

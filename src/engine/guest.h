@@ -23,6 +23,8 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "insn/emulate.h"
+
 struct rlimit;
 struct verdict;
 
@@ -38,6 +40,7 @@ enum event_kind {
 	EVENT_STOPPED,  /* the task entered a job control stop */
 	EVENT_CONTINUED, /* the task left a job control stop */
 	EVENT_ALARM,    /* the running task has used its real-time allowance without an event (watchdog); still running */
+	EVENT_TRAP,     /* the task is at an instruction that finds out about the host: VERDICT_ANSWER carries it out */
 	EVENT_OUTSIDE,  /* a host signal for the run as a whole arrived (Ctrl-C, SIGTERM, time limit) */
 	EVENT_JOIN,     /* a process that nobody of the guest made has come in (exec into a container): it runs towards its execve */
 };
@@ -64,6 +67,11 @@ struct event {
 		siginfo_t siginfo; /* EVENT_SIGNAL */
 		int signo;         /* EVENT_STOPPED; EVENT_OUTSIDE: 0 when signals were sent to several already */
 		bool in_kernel;    /* EVENT_ALARM: sleeps inside a system call, does not compute */
+		struct {
+			enum insn_kind kind;
+			uint32_t leaf, subleaf;    /* CPUID; XGETBV: subleaf is the register asked for */
+			struct insn_cpuid host[2]; /* CPUID: the host's answer; XGETBV: that of leaf 13, subleaves 0 and 1 */
+		} trap;
 	};
 };
 
@@ -130,6 +138,29 @@ struct handle_poll {
 struct signal_state {
 	uint64_t thread_pending, process_pending; /* bit n-1: signal n */
 	uint64_t blocked, ignored, caught;
+};
+
+/* A fresh program image: what is put in place of the kernel's own words to it. */
+struct exec_image {
+	unsigned char random[16]; /* AT_RANDOM */
+	bool set_hwcap;
+	uint64_t hwcap, hwcap2; /* AT_HWCAP, AT_HWCAP2 */
+};
+
+/* Memory that has become executable. */
+struct code_mapping {
+	uint64_t address, len; /* len is rounded up to pages */
+	int handle;            /* the file, -1: not known, mappings in the range are looked up */
+	uint64_t offset;       /* in the file */
+	bool shared;           /* MAP_SHARED: text that must not be written */
+};
+
+/* What was found in executable memory. */
+struct code_found {
+	uint64_t replaced; /* instructions that trap from now on */
+	uint64_t unsure;   /* places that may be such instructions or data, left alone */
+	uint64_t missed;   /* instructions that could not be replaced: shared text, a kernel that does not let text be written */
+	bool generated;    /* memory without a file: code made at run time, which cannot be known */
 };
 
 /* Abilities of a backend. */
@@ -239,8 +270,13 @@ struct guest_ops {
 	/* Queues a signal: to the thread, or to its whole process. */
 	int (*signal_send)(struct guest *g, int task, bool to_thread, const siginfo_t *info);
 
-	/* At EVENT_EXEC: overwrites AT_RANDOM, redirects the vDSO's functions to system calls. */
-	int (*exec_setup)(struct guest *g, int task, const unsigned char random_bytes[16]);
+	/*
+	 * At EVENT_EXEC: puts the image's words in place, redirects the vDSO's functions to system calls, and replaces instructions as
+	 * code_mapped does.
+	 */
+	int (*exec_setup)(struct guest *g, int task, const struct exec_image *image, struct code_found *ret_found);
+	/* Replaces the instructions in memory that has become executable, so that they give EVENT_TRAP. May be NULL. */
+	int (*code_mapped)(struct guest *g, int task, const struct code_mapping *mapping, struct code_found *ret_found);
 
 	/* Waits until the host has reaped this (dead, orphaned) process, so that its pid is gone for everybody. */
 	int (*settle_reaped)(struct guest *g, int vpid);

@@ -33,15 +33,75 @@ static int note_shared_file(struct engine *e, struct task *t)
 	return info->kind == FD_FILE && (info->open_flags & O_ACCMODE) == O_RDWR ? file_changed(e, info->dev, info->ino) : 0;
 }
 
+/* Memory becomes executable: its instructions are looked at before anybody runs them. */
+static bool makes_code(const struct engine *e, uint32_t prot)
+{
+	return prot & PROT_EXEC && e->g->ops->code_mapped && !e->options.keep_instructions;
+}
+
+static int note_code(struct engine *e, struct task *t, const struct code_mapping *mapping)
+{
+	struct code_found found = { 0 };
+	int r;
+
+	r = e->g->ops->code_mapped(e->g, t->id, mapping, &found);
+	if (r == 0)
+		trap_note_code(e, &found);
+	return r;
+}
+
+static bool is_shared(uint32_t flags)
+{
+	return (flags & MAP_TYPE) == MAP_SHARED || (flags & MAP_TYPE) == MAP_SHARED_VALIDATE;
+}
+
+/* The kernel has mapped code. */
+static int code_is_mapped(struct engine *e, struct task *t, struct verdict *v)
+{
+	const uint64_t *a = t->call.args;
+	struct code_mapping mapping = {
+		.address = (uint64_t)t->call.result,
+		.len = a[1],
+		.handle = -1,
+		.offset = a[5],
+		.shared = is_shared((uint32_t)a[3]),
+	};
+	int r;
+
+	v->kind = VERDICT_GO;
+	if (t->call.result < 0 && t->call.result > -MACHINE_PAGE)
+		return 0;
+	if (!(a[3] & MAP_ANONYMOUS))
+		mapping.handle = e->g->ops->fd_borrow(e->g, t->id, (int)a[4]);
+	r = note_code(e, t, &mapping);
+	if (mapping.handle >= 0)
+		e->g->ops->handle_release(e->g, mapping.handle);
+	return r;
+}
+
 int handle_mem_mmap(struct engine *e, struct task *t, struct verdict *v)
 {
 	uint32_t prot = (uint32_t)t->call.args[2], flags = (uint32_t)t->call.args[3];
-	bool shared = (flags & MAP_TYPE) == MAP_SHARED || (flags & MAP_TYPE) == MAP_SHARED_VALIDATE;
 	int r = 0;
 
-	if (shared && prot & PROT_WRITE && !(flags & MAP_ANONYMOUS))
+	if (t->call.done)
+		return code_is_mapped(e, t, v);
+	if (is_shared(flags) && prot & PROT_WRITE && !(flags & MAP_ANONYMOUS))
 		r = note_shared_file(e, t);
-	return r < 0 ? r : verdict_continue(v);
+	if (r < 0)
+		return r;
+	return makes_code(e, prot) ? verdict_hook(v) : verdict_continue(v);
+}
+
+/* Only with PROT_EXEC does it come here. */
+int handle_mem_mprotect(struct engine *e, struct task *t, struct verdict *v)
+{
+	struct code_mapping mapping = { .address = t->call.args[0], .len = t->call.args[1], .handle = -1 };
+
+	if (!t->call.done)
+		return makes_code(e, (uint32_t)t->call.args[2]) ? verdict_hook(v) : verdict_continue(v);
+	v->kind = VERDICT_GO;
+	return t->call.result == 0 ? note_code(e, t, &mapping) : 0;
 }
 
 /* ---- residency and advice ---- */

@@ -95,6 +95,7 @@ enum {
 	CALL_MAY_BLOCK = 1 << 3, /* may park the caller */
 	CALL_FD_CHANGE = 1 << 4, /* may change what a descriptor number means: the descriptor cache is told */
 	CALL_SIGNALS = 1 << 5,   /* may queue a signal for somebody: signal state is looked at afterwards */
+	CALL_EXEC_ONLY = 1 << 8, /* passes in the filter when argument 2, a protection, has no PROT_EXEC */
 	CALL_TOUCHES_IO = 1 << 6, /* may make somebody's descriptor ready: readiness is asked again afterwards */
 	CALL_PIECEWISE = 1 << 7, /* stops early when the task is asked to stop: its result is not watched (engine_options.results) */
 };

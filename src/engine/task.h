@@ -150,6 +150,7 @@ struct task {
 	} attempt;
 	int hold; /* -1, or a handle that is kept until the task's next event */
 	uint64_t born_ns; /* run time */
+	uint32_t trap_streak; /* looks at the time stamp counter since the last event of another kind */
 	char comm[16];
 };
 

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "insn/emulate.h"
+
 enum verdict_kind {
 	VERDICT_NONE = 0,
 	VERDICT_RETURN,   /* parked in a call: it returns value (or -errno), the kernel does not run it */
@@ -17,6 +19,7 @@ enum verdict_kind {
 	VERDICT_BLOCK,    /* engine only: stays parked */
 	VERDICT_GO,       /* stopped by an event: runs on; set_result: with value as the call's result (EVENT_DONE only) */
 	VERDICT_SIGNAL,   /* EVENT_SIGNAL: delivered as `siginfo`; si_signo 0 swallows it */
+	VERDICT_ANSWER,   /* EVENT_TRAP: the instruction is carried out with `answers` */
 	VERDICT_LISTEN,   /* EVENT_STOPPED: stays stopped until SIGCONT */
 };
 
@@ -27,6 +30,7 @@ struct verdict {
 	int handle;        /* VERDICT_INSTALL: still the engine's to release */
 	int install_flags; /* O_CLOEXEC or 0 */
 	siginfo_t siginfo;
+	struct insn_answers answers; /* VERDICT_ANSWER */
 };
 
 /* Setters return 0, so that handlers end with: return verdict_errno(v, EINVAL). */

@@ -328,6 +328,11 @@ static void write_event(struct event_log *log, struct engine *e, struct logged_t
 	case EVENT_JOIN:
 		write_join(log, e, event);
 		return;
+	case EVENT_TRAP:
+		begin(log, e, LOG_TRAP, t->vtid);
+		log_writer_text(log->writer, "instruction", insn_kind_name(event->trap.kind));
+		commit(log);
+		return;
 	case EVENT_ALARM:
 	case EVENT_NONE:
 		return;
@@ -406,6 +411,7 @@ static void write_verdict(struct event_log *log, struct engine *e, struct logged
 			commit(log);
 		}
 		return;
+	case VERDICT_ANSWER:
 	case VERDICT_HOOK: /* its result comes */
 	case VERDICT_NONE:
 	case VERDICT_BLOCK:

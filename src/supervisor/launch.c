@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
+#include "supervisor/cache_directory.h"
 
 extern char **environ;
 
@@ -279,6 +280,8 @@ void launch_engine_options(const struct run_options *o, struct engine_options *e
 	engine->strict = o->strict;
 	engine->allow_uncontrolled = o->allow_uncontrolled;
 	engine->keep_mtime = o->mtime == MTIME_KEEP;
+	engine->cpu_level = (enum cpuid_level)o->cpu;
+	engine->keep_instructions = o->keep_instructions;
 	engine->cpus = (unsigned)o->cpus;
 	engine->memory_bytes = o->memory_bytes;
 	engine->hostname = o->hostname;
@@ -325,6 +328,7 @@ int launch_init(struct launch *l, const struct run_options *o, struct error *err
 	l->request.spec = spec;
 	l->request.timeout_ns = o->timeout_ns;
 	l->request.no_pin = o->no_pin;
+	l->request.cache_dir = l->cache_dir = cache_directory();
 	l->request.quiet = o->quiet;
 	return 0;
 }
@@ -335,5 +339,6 @@ void launch_clear(struct launch *l)
 	strv_clear(&l->texts);
 	machine_sys_clear(&l->sys);
 	free(l->mounts);
+	free(l->cache_dir);
 	*l = (struct launch){ 0 };
 }

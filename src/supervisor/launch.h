@@ -22,6 +22,7 @@ struct launch {
 	struct container_mount *mounts;
 	size_t n_mounts;
 	struct machine_sys sys;
+	char *cache_dir;
 	gid_t no_groups[1];
 };
 

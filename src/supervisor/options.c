@@ -13,6 +13,7 @@
 #include "engine/fault.h"
 #include "engine/policy.h"
 #include "engine/sched_policy.h"
+#include "insn/cpuid.h"
 
 static const char *const base_env_names[] = { "empty", "minimal", "host", NULL };
 static const char *const network_names[] = { "local", "host", NULL };
@@ -20,6 +21,8 @@ static const char *const mtime_names[] = { "fixed", "keep", NULL };
 static const char *const seed_from_names[] = { "args", "system", NULL };
 static const char *const post_fork_names[] = { "parent", "child", "random", NULL };
 static const char *const preempt_names[] = { "none", "syscalls", NULL };
+/* In the order of enum cpuid_level. */
+static const char *const cpu_names[] = { "host", "baseline", "x86-64-v2", "x86-64-v3", NULL };
 static const char *const log_bytes_names[] = { "hash", "off", NULL };
 
 #define AT(member) offsetof(struct run_options, member)
@@ -63,6 +66,10 @@ static const struct option_spec specs[] = {
 	  .help = "virtual time after which another thread of the same priority gets its turn" },
 	{ "cpus", .kind = OPTION_NUMBER, .offset = AT(cpus), .arg = "N", .preset = "1", .least = 1, .most = 1024,
 	  .outcome = true, .help = "how many processors the program sees" },
+	{ "cpu", .kind = OPTION_CHOICE, .offset = AT(cpu), .arg = "WHICH", .preset = "host", .choices = cpu_names, .outcome = true,
+	  .help = "which processor the program sees: this one, less what no run can control, or one that is the same on every host" },
+	{ "keep-instructions", .kind = OPTION_FLAG, .offset = AT(keep_instructions), .outcome = true,
+	  .help = "leave instructions as they are that show the host: RDTSC, CPUID, RDRAND and their like" },
 	{ "memory", .kind = OPTION_SIZE, .offset = AT(memory_bytes), .arg = "BYTES", .preset = "1GB", .least = 1 << 20,
 	  .most = 1ull << 50, .outcome = true, .help = "how much memory the program sees; nothing is enforced" },
 	{ "hostname", .kind = OPTION_TEXT, .offset = AT(hostname), .arg = "NAME", .preset = "hermit", .outcome = true,
@@ -384,6 +391,8 @@ int run_options_validate(const struct run_options *o, struct error *err)
 		return error_set(err, EINVAL, "--verify and --replay-schedule exclude each other");
 	if (o->verify && o->log_events)
 		return error_set(err, EINVAL, "--verify and --log-events exclude each other: --verify-dir keeps the logs of all runs");
+	if (o->keep_instructions && o->cpu != CPUID_HOST)
+		return error_set(err, EINVAL, "--keep-instructions and --cpu exclude each other: programs would see this processor");
 	if (o->quantum_ns == 0)
 		return error_set(err, EINVAL, "--quantum: must be above zero");
 	r = check_chaos(o, err);

@@ -41,6 +41,8 @@ struct run_options {
 	uint64_t uptime_ns;
 	uint64_t quantum_ns;
 	uint64_t cpus;
+	int cpu; /* enum cpuid_level */
+	bool keep_instructions;
 	uint64_t memory_bytes;
 	char *hostname;
 

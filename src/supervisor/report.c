@@ -66,6 +66,17 @@ static json_t *calls_to_json(const struct engine_stats *stats)
 	return json_pack("{s:o, s:o, s:o}", "total", number(total), "by_class", classes, "by_name", names);
 }
 
+static json_t *instructions_to_json(const struct engine_stats *stats)
+{
+	json_t *traps = json_object();
+
+	for (int i = 0; i < INSN_KIND_COUNT; i++)
+		if (stats->traps[i])
+			(void)json_object_set_new(traps, insn_kind_name(i), number(stats->traps[i]));
+	return json_pack("{s:o, s:o, s:o, s:o}", "carried_out", traps, "replaced", number(stats->replaced), "unsure",
+			 number(stats->unsure), "generated_code", number(stats->generated));
+}
+
 static json_t *uncontrolled_to_json(const struct tally *tally)
 {
 	json_t *list = json_array();
@@ -96,11 +107,12 @@ char *report_to_json(const struct run_report *report)
 
 	if (!command || run_options_fingerprint(report->options, fingerprint) < 0)
 		return NULL;
-	root = json_pack("{s:s, s:i, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "format",
+	root = json_pack("{s:s, s:i, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "format",
 			 "hermit-run-report", "version", 1, "tool", PACKAGE_VERSION, "command", command, "config", fingerprint,
 			 "seed", number(report->options->seed), "end", run_end_name(result->end), "guest", status_to_json(result),
 			 "turns", number(result->turns), "virtual_ns", number(result->virtual_ns), "real_ns",
-			 number(result->real_ns), "calls", calls_to_json(stats), "switches", number(stats->switches), "signals",
+			 number(result->real_ns), "calls", calls_to_json(stats), "instructions",
+			 instructions_to_json(stats), "switches", number(stats->switches), "signals",
 			 number(stats->signals), "births", number(stats->births), "execs", number(stats->execs), "deaths",
 			 number(stats->deaths), "uncontrolled", uncontrolled_to_json(report->uncontrolled));
 	if (root)
@@ -127,6 +139,17 @@ static void print_top_calls(FILE *f, const struct engine_stats *stats, size_t mo
 	}
 }
 
+static void print_instructions(FILE *f, const struct engine_stats *stats)
+{
+	uint64_t total = 0;
+
+	for (int i = 0; i < INSN_KIND_COUNT; i++)
+		total += stats->traps[i];
+	(void)fprintf(f, "\n  instructions  %" PRIu64 " carried out; %" PRIu64 " places replaced, %" PRIu64 " left alone as perhaps data",
+		      total, stats->replaced, stats->unsure);
+	(void)fprintf(f, stats->generated ? "; code made at run time is not covered\n" : "\n");
+}
+
 void report_print(FILE *f, const struct run_report *report)
 {
 	const struct run_result *result = report->result;
@@ -142,7 +165,8 @@ void report_print(FILE *f, const struct run_report *report)
 	(void)fprintf(f, "  calls         %" PRIu64, calls);
 	(void)fputs(calls ? ": " : "", f);
 	print_top_calls(f, &result->stats, 5);
-	(void)fprintf(f, "\n  threads       %" PRIu64 " births, %" PRIu64 " deaths, %" PRIu64 " programs, %" PRIu64 " signals\n",
+	print_instructions(f, &result->stats);
+	(void)fprintf(f, "  threads       %" PRIu64 " births, %" PRIu64 " deaths, %" PRIu64 " programs, %" PRIu64 " signals\n",
 		      result->stats.births, result->stats.deaths, result->stats.execs, result->stats.signals);
 	(void)fprintf(f, "  uncontrolled  %" PRIu64 "\n", tally_total(report->uncontrolled));
 	for (size_t i = 0; i < report->uncontrolled->n; i++)

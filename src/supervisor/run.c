@@ -26,7 +26,9 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "insn/cpuid.h"
+#include "insn/store.h"
 #include "supervisor/exit_codes.h"
+#include "supervisor/processor_view.h"
 #include "supervisor/relay.h"
 
 enum {
@@ -58,6 +60,7 @@ struct run {
 	struct relay relay; /* of the guest's own terminal, if it has one */
 	struct guest *guest;
 	struct engine *engine;
+	struct insn_store *code; /* NULL: instructions stay as they are */
 	char *cpuinfo; /* the engine's for the run */
 	struct timespec start;
 	bool executed; /* the program was loaded */
@@ -227,6 +230,7 @@ static int start_guest(struct run *run, struct error *err)
 		.host_signals = run->signals,
 		.listener_made = host ? host->listener_made : NULL,
 		.listener_arg = host ? host->arg : NULL,
+		.code = run->code,
 	};
 	struct error said = { 0 };
 	int r;
@@ -257,18 +261,6 @@ static void apply_limits(const struct run *run, struct rlimit limits[LIMITS_COUN
 	for (size_t i = 0; i < run->spec.n_rlimits; i++)
 		if ((unsigned)run->spec.rlimits[i].resource < LIMITS_COUNT)
 			limits[run->spec.rlimits[i].resource] = run->spec.rlimits[i].limit;
-}
-
-/* The processor that programs see when they ask it. */
-static char *make_cpuinfo(const struct engine_options *options)
-{
-	const struct cpuid_model model = {
-		.level = CPUID_HOST,
-		.cpus = options->cpus ? options->cpus : 1,
-		.tsc_hz = NS_PER_S,
-	};
-
-	return cpuid_cpuinfo(&model, cpuid_host_query, NULL);
 }
 
 /* What concerns the caller as a program in the foreground. */
@@ -319,11 +311,24 @@ static int make_engine(struct run *run, struct error *err)
 		vtid = vpid; /* whichever thread of the runtime executes the program becomes the first one */
 	apply_limits(run, limits);
 	options.limits = limits;
-	options.cpuinfo = run->cpuinfo = make_cpuinfo(&options);
-	if (!options.cpuinfo)
-		return error_errno(err, ENOMEM, "/proc/cpuinfo");
+	r = processor_describe(&options, &run->cpuinfo, err);
+	if (r < 0)
+		return r;
 	run->engine = engine_new(&options, run->guest, vtid, vpid);
 	return run->engine ? 0 : error_errno(err, ENOMEM, "engine");
+}
+
+/* The processor that is shown, and where its instructions are to be replaced. Before the user namespace: the cache is the user's. */
+static int prepare_processor(struct run *run, struct error *err)
+{
+	const struct run_request *request = run->request;
+	int r;
+
+	r = processor_check(&request->engine, err);
+	if (r < 0 || request->engine.keep_instructions)
+		return r;
+	run->code = insn_store_new(request->cache_dir);
+	return run->code ? 0 : error_errno(err, ENOMEM, "maps of instructions");
 }
 
 static int begin(struct run *run, struct error *err)
@@ -332,6 +337,9 @@ static int begin(struct run *run, struct error *err)
 	int r;
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &run->start);
+	r = prepare_processor(run, err);
+	if (r < 0)
+		return r;
 	r = request->host ? take_host(run, err) : take_foreground(run, err);
 	if (r < 0)
 		return r;
@@ -651,6 +659,7 @@ static void end(struct run *run)
 {
 	set_timer(0);
 	run->engine = engine_free(run->engine);
+	run->code = insn_store_free(run->code);
 	free(run->cpuinfo);
 	run->guest = backend_close(run->guest);
 	if (run->has_container)

@@ -63,6 +63,7 @@ static void count(struct drive *d, const struct event *event)
 	case EVENT_STOPPED:
 	case EVENT_CONTINUED:
 	case EVENT_ALARM:
+	case EVENT_TRAP:
 	case EVENT_OUTSIDE:
 	case EVENT_JOIN:
 		break;
@@ -99,7 +100,8 @@ static void pass_call(struct drive *d, const struct event *event)
 
 void drive_pass(struct drive *d, const struct event *event)
 {
-	static const unsigned char bytes[16] = "0123456789abcdef";
+	static const struct exec_image image = { .random = "0123456789abcdef" };
+	struct code_found found = { 0 };
 
 	switch (event->kind) {
 	case EVENT_CALL:
@@ -111,7 +113,7 @@ void drive_pass(struct drive *d, const struct event *event)
 		break;
 	case EVENT_EXEC:
 		if (d->setup_exec)
-			check_int(d->g->ops->exec_setup(d->g, event->task, bytes), 0);
+			check_int(d->g->ops->exec_setup(d->g, event->task, &image, &found), 0);
 		drive_resume(d, event->task, (struct verdict){ .kind = VERDICT_GO });
 		break;
 	case EVENT_DONE:
@@ -127,6 +129,7 @@ void drive_pass(struct drive *d, const struct event *event)
 	case EVENT_NONE:
 	case EVENT_EXIT:
 	case EVENT_ALARM:
+	case EVENT_TRAP:
 	case EVENT_OUTSIDE:
 	case EVENT_JOIN:
 		break;

@@ -55,6 +55,8 @@ static const struct {
 	{ "uptime", "7.25" },
 	{ "quantum", "1" },
 	{ "cpus", "4" },
+	{ "cpu", "baseline" },
+	{ "keep-instructions", "true" },
 	{ "memory", "2147483648" },
 	{ "hostname", "box" },
 	{ "base-env", "host" },

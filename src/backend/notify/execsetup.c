@@ -104,6 +104,27 @@ static int hide_vdso(struct notify *n, const struct notify_task *t, const struct
 	return r < 0 ? r : -ENOENT;
 }
 
+/* Which processor the program is told to run on. */
+static int set_hwcap(struct notify *n, const struct notify_task *t, const struct auxv *auxv, const struct exec_image *image)
+{
+	Elf64_auxv_t entry;
+	uint64_t addr = 0;
+	int r;
+
+	r = find_stack_auxv(n, t, &addr);
+	for (size_t i = 0; r == 0 && i < auxv->n; i++, addr += sizeof(entry)) {
+		entry = auxv->entries[i];
+		if (entry.a_type == AT_HWCAP)
+			entry.a_un.a_val = image->hwcap;
+		else if (entry.a_type == AT_HWCAP2)
+			entry.a_un.a_val = image->hwcap2;
+		else
+			continue;
+		r = notify_write(&n->guest, t->number, addr, &entry, sizeof(entry));
+	}
+	return r;
+}
+
 /* Clocks from the page: the code that maps it is part of the image. 1: done, 0: not possible here. */
 static int use_clock_page(struct notify *n, const struct notify_task *t, uint64_t base)
 {
@@ -140,7 +161,7 @@ static int redirect_vdso(struct notify *n, const struct notify_task *t, const st
 	return 0;
 }
 
-int notify_exec_setup(struct guest *g, int task, const unsigned char random_bytes[16])
+int notify_exec_setup(struct guest *g, int task, const struct exec_image *image, struct code_found *ret_found)
 {
 	const struct notify_task *t = notify_find(g, task);
 	struct auxv auxv = { 0 };
@@ -150,8 +171,12 @@ int notify_exec_setup(struct guest *g, int task, const unsigned char random_byte
 		return -ESRCH;
 	r = read_auxv(notify_of(g), t->tid, &auxv);
 	if (r == 0 && auxv.random)
-		r = notify_write(g, task, auxv.random, random_bytes, 16);
+		r = notify_write(g, task, auxv.random, image->random, sizeof(image->random));
+	if (r == 0 && image->set_hwcap)
+		r = set_hwcap(notify_of(g), t, &auxv, image);
 	if (r == 0 && auxv.vdso)
 		r = redirect_vdso(notify_of(g), t, &auxv);
+	if (r == 0)
+		r = text_replace(notify_of(g), t, 0, UINT64_MAX, ret_found);
 	return r;
 }

@@ -27,13 +27,15 @@ static void release_context(scmp_filter_ctx *context)
 
 static int add_rules(scmp_filter_ctx context, const struct filter_rule *rules, size_t n_rules, struct error *err)
 {
+	struct scmp_arg_cmp clear;
 	uint32_t action;
 	size_t i;
 	int r;
 
 	for (i = 0; i < n_rules; i++) {
 		action = rules[i].error ? SCMP_ACT_ERRNO((uint32_t)rules[i].error) : SCMP_ACT_ALLOW;
-		r = seccomp_rule_add_exact(context, action, rules[i].nr, 0);
+		clear = SCMP_CMP64(rules[i].argument, SCMP_CMP_MASKED_EQ, rules[i].bits, 0);
+		r = seccomp_rule_add_exact_array(context, action, rules[i].nr, rules[i].if_clear, &clear);
 		if (r < 0)
 			return error_errno(err, -r, "filter rule for system call %d", rules[i].nr);
 	}

@@ -6,6 +6,7 @@
 #ifndef HS_BACKEND_NOTIFY_FILTER_H
 #define HS_BACKEND_NOTIFY_FILTER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,9 @@
 struct filter_rule {
 	int nr;
 	int error; /* 0: allowed, not notified; else refused with this errno */
+	bool if_clear;        /* the rule applies only when these bits of the argument are clear */
+	unsigned argument;
+	uint64_t bits;
 };
 
 struct backend_filter *filter_build(const struct filter_rule *rules, size_t n_rules, struct error *err);

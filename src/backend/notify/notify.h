@@ -71,6 +71,7 @@ struct notify {
 	int *listeners; /* -1: nobody is left below it */
 	size_t n_listeners;
 	struct pollfd *own_polls; /* room for notify_own_polls() */
+	struct insn_store *code; /* borrowed; NULL: instructions stay as they are */
 	int signal_fd; /* SIGCHLD and the host signals of the run */
 	int proc_fd;   /* the supervisor's /proc */
 	int watchdog_ms;
@@ -277,7 +278,18 @@ int adopt_await_exec(struct notify *n, pid_t tid, pid_t pid, struct adopted *ret
 int adopt_fix_addresses(struct notify *n, struct adopted *adopted);
 
 /* --- execsetup.c --- */
-int notify_exec_setup(struct guest *g, int task, const unsigned char random_bytes[16]);
+int notify_exec_setup(struct guest *g, int task, const struct exec_image *image, struct code_found *ret_found);
+
+/* --- text.c --- */
+int notify_code_mapped(struct guest *g, int task, const struct code_mapping *mapping, struct code_found *ret_found);
+/* Replaces the instructions in all executable mappings of files that have a byte of [start, end). */
+int text_replace(struct notify *n, const struct notify_task *t, uint64_t start, uint64_t end, struct code_found *found);
+
+/* --- trap.c --- */
+/* Is the signal in t->siginfo one of our traps? 1: event and t->trap are filled in; 0: it is the guest's; -ESRCH, -errno. */
+int trap_recognise(struct notify *n, struct notify_task *t, struct event *event);
+/* Carries t->trap out and lets the task go on. */
+int trap_carry_out(struct notify_task *t, const struct insn_answers *answers);
 
 /* --- clockpage.c --- */
 /* Makes the page; without it clocks are read by calls, which is no error. */

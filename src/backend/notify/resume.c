@@ -85,6 +85,11 @@ static int leave_listening(struct notify *n, struct notify_task *t, const struct
 	return companion_listen(t->tid);
 }
 
+static int leave_trap(struct notify *n, struct notify_task *t, const struct verdict *v)
+{
+	return t->stop == EVENT_TRAP ? trap_carry_out(t, &v->answers) : -EINVAL;
+}
+
 struct action {
 	enum task_where from, to;
 	int (*run)(struct notify *n, struct notify_task *t, const struct verdict *v);
@@ -98,6 +103,7 @@ static const struct action actions[] = {
 	[VERDICT_RESTART] = { WHERE_CALL, WHERE_RUNNING, answer_restart },
 	[VERDICT_GO] = { WHERE_STOP, WHERE_RUNNING, leave_stop },
 	[VERDICT_SIGNAL] = { WHERE_STOP, WHERE_RUNNING, leave_signal },
+	[VERDICT_ANSWER] = { WHERE_STOP, WHERE_RUNNING, leave_trap },
 	[VERDICT_LISTEN] = { WHERE_STOP, WHERE_LISTEN, leave_listening },
 };
 

@@ -2,6 +2,8 @@
 /* The filter's rules from the policy table. Numbers without a row are notified: the engine refuses and reports them. */
 #include "backend/notify/filter.h"
 
+#include <sys/mman.h>
+
 #include "engine/policy.h"
 
 struct backend_filter *backend_filter_new(bool allow_uncontrolled, struct error *err)
@@ -15,6 +17,8 @@ struct backend_filter *backend_filter_new(bool allow_uncontrolled, struct error 
 		row = policy_row(nr);
 		if (row->class == CLASS_PASS)
 			rules[n_rules++] = (struct filter_rule){ .nr = nr };
+		else if (row->flags & CALL_EXEC_ONLY)
+			rules[n_rules++] = (struct filter_rule){ .nr = nr, .if_clear = true, .argument = 2, .bits = PROT_EXEC };
 		else if (row->class == CLASS_REFUSE && !allow_uncontrolled)
 			rules[n_rules++] = (struct filter_rule){ .nr = nr, .error = row->error };
 	}

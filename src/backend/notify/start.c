@@ -57,6 +57,7 @@ static const struct guest_ops notify_ops = {
 	.signal_state = notify_signal_state,
 	.signal_send = notify_signal_send,
 	.exec_setup = notify_exec_setup,
+	.code_mapped = notify_code_mapped,
 	.settle_reaped = notify_settle_reaped,
 	.settle_leader = notify_settle_leader,
 	.settle_network = notify_settle_network,
@@ -161,6 +162,7 @@ static struct notify *notify_new(const struct backend_options *options)
 	n->guest.ops = &notify_ops;
 	n->guest.abilities = GUEST_CAN_HOOK | GUEST_CAN_PATCH;
 	n->signal_fd = n->proc_fd = n->root_fd = -1;
+	n->code = options->code;
 	n->self = getpid();
 	n->euid = geteuid();
 	n->probe.send_fd = n->probe.receive_fd = n->probe.stat_fd = -1;

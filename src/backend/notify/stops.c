@@ -7,9 +7,12 @@
 #include "backend/notify/notify.h"
 
 #include <errno.h>
+#include <linux/kcmp.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 static int report(struct notify *n, struct notify_task *t, struct event *event)
 {
@@ -35,6 +38,12 @@ static int await_newborn(struct notify *n, pid_t child, bool *ret_alive)
 	return 0;
 }
 
+/* Where the kernel cannot tell, they count as having copies: what is missing from a copy is found when it traps. */
+static bool share_memory(pid_t a, pid_t b)
+{
+	return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0) == 0;
+}
+
 static int on_birth(struct notify *n, struct notify_task *parent)
 {
 	struct event event = { .kind = EVENT_BIRTH };
@@ -58,6 +67,10 @@ static int on_birth(struct notify *n, struct notify_task *parent)
 	child = tasks_add(&n->tasks, tid, ids.tgid, ids.vpid);
 	if (!child)
 		return -ENOMEM;
+	r = child->process == parent->process ? 0
+					      : tasks_inherit_code(child->process, parent->process, share_memory(tid, parent->tid));
+	if (r < 0)
+		return r;
 	child->where = WHERE_STOP;
 	child->stop = EVENT_BIRTH;
 	event.birth.child = child->number;
@@ -104,6 +117,8 @@ static int on_exec(struct notify *n, pid_t tid)
 	r = bury_siblings(n, t);
 	if (r == 0 && former != t->process->tgid)
 		r = tasks_become_leader(&n->tasks, t);
+	if (r == 0)
+		r = tasks_fresh_code(t->process);
 	if (r < 0)
 		return r;
 	n->adopting = false;
@@ -144,8 +159,12 @@ static int on_signal(struct notify *n, struct notify_task *t)
 	int r;
 
 	r = companion_get_siginfo(t->tid, &t->siginfo);
+	if (r == 0)
+		r = trap_recognise(n, t, &event);
 	if (r < 0)
 		return r == -ESRCH ? 0 : r;
+	if (r > 0)
+		return report(n, t, &event);
 	if (n->fresh && t->siginfo.si_signo == SIGURG)
 		return companion_go(t->tid, 0); /* a Go runtime's, to itself */
 	event.siginfo = t->siginfo;

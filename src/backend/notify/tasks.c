@@ -17,6 +17,47 @@ static void sent_free(struct sent_signal *sent)
 	}
 }
 
+static void code_put(struct task_code *code)
+{
+	if (!code || --code->refs > 0)
+		return;
+	insn_traps_deinit(&code->traps);
+	free(code);
+}
+
+int tasks_fresh_code(struct notify_process *p)
+{
+	struct task_code *code = calloc(1, sizeof(*code));
+
+	if (!code)
+		return -ENOMEM;
+	code->refs = 1;
+	code_put(p->code);
+	p->code = code;
+	return 0;
+}
+
+int tasks_inherit_code(struct notify_process *child, const struct notify_process *parent, bool shares)
+{
+	int r;
+
+	if (!shares) {
+		r = tasks_fresh_code(child);
+		return r < 0 ? r : insn_traps_copy(&child->code->traps, &parent->code->traps);
+	}
+	code_put(child->code);
+	child->code = parent->code;
+	child->code->refs++;
+	return 0;
+}
+
+static void process_free(struct notify_process *p)
+{
+	code_put(p->code);
+	sent_free(p->sent);
+	free(p);
+}
+
 struct notify_process *tasks_process(struct task_table *table, pid_t tgid)
 {
 	struct notify_process *p;
@@ -35,11 +76,15 @@ static struct notify_process *process_get(struct task_table *table, pid_t tgid, 
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
+	if (tasks_fresh_code(p) < 0) {
+		free(p);
+		return NULL;
+	}
 	p->tgid = tgid;
 	p->vpid = vpid;
 	HASH_ADD(hh, table->processes, tgid, sizeof(p->tgid), p);
 	if (p->unlisted) {
-		free(p);
+		process_free(p);
 		return NULL;
 	}
 	(void)tasks_take_dead(table, vpid); /* the number is in use again */
@@ -70,8 +115,7 @@ static int process_put(struct task_table *table, struct notify_process *p)
 		return 0;
 	r = note_dead(table, p);
 	HASH_DELETE(hh, table->processes, p);
-	sent_free(p->sent);
-	free(p);
+	process_free(p);
 	return r;
 }
 
@@ -189,8 +233,7 @@ void tasks_deinit(struct task_table *table)
 	}
 	HASH_ITER(hh, table->processes, p, next_p) {
 		HASH_DELETE(hh, table->processes, p);
-		sent_free(p->sent);
-		free(p);
+		process_free(p);
 	}
 	HASH_ITER(hh, table->dead, d, next_d) {
 		HASH_DELETE(hh, table->dead, d);

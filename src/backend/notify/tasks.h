@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/user.h>
 
 /* All keys here are numbers (of tasks, processes, threads). The library's own function does not compile cleanly with clang. */
 static inline unsigned tasks_hash(const void *key)
@@ -24,6 +25,7 @@ static inline unsigned tasks_hash(const void *key)
 #include <uthash.h>
 
 #include "engine/guest.h"
+#include "insn/patch.h"
 
 enum task_where {
 	WHERE_RUNNING = 0,
@@ -53,7 +55,14 @@ struct call_cookie {
 	uint64_t id;
 };
 
+/* The replaced instructions of one address space, and who has it. */
+struct task_code {
+	unsigned refs;
+	struct insn_traps traps;
+};
+
 struct notify_process {
+	struct task_code *code;
 	pid_t tgid;
 	int vpid;
 	unsigned n_tasks; /* not yet reaped */
@@ -73,6 +82,11 @@ struct notify_task {
 	struct call_cookie cookie; /* WHERE_CALL; the listener's part is that of the last call */
 	int call_nr;             /* WHERE_CALL */
 	siginfo_t siginfo;       /* EVENT_SIGNAL: as the kernel has it */
+	struct {
+		struct insn_site site;
+		struct insn_regs regs;
+		struct user_regs_struct user; /* the same, and the rest */
+	} trap; /* EVENT_TRAP */
 	bool unlisted;
 	UT_hash_handle hh_number, hh_tid;
 };
@@ -104,6 +118,11 @@ void tasks_remove(struct task_table *table, int number);
 
 /* The task goes on under the thread id of its process's leader, which is buried already. */
 int tasks_become_leader(struct task_table *table, struct notify_task *task);
+
+/* A process is born: it shares the parent's address space, or has a copy. 0 or -ENOMEM. */
+int tasks_inherit_code(struct notify_process *child, const struct notify_process *parent, bool shares);
+/* A new program: nothing is replaced in it yet. 0 or -ENOMEM. */
+int tasks_fresh_code(struct notify_process *p);
 
 /* Any living task of the process but `except`, lowest number first; NULL if there is none. */
 struct notify_task *tasks_sibling(struct task_table *table, const struct notify_task *except);

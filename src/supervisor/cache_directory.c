@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The specification says that relative paths are to be ignored. */
-#include "cli/cache_directory.h"
+#include "supervisor/cache_directory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

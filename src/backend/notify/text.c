@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Replaces instructions that show the host in a guest's text. Only the task's private copies of pages change: what is mapped shared
+ * would change the file. Before each write the byte must be what the scanner saw; text that is otherwise is left alone.
+ */
+#include "backend/notify/notify.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "insn/store.h"
+
+enum { PAGE = 4096, LINE_SIZE = 4096 + 128 };
+
+/* A mapping as /proc/PID/maps has it. */
+struct area {
+	uint64_t start, end, offset;
+	bool exec, shared;
+	const char *path; /* "" for none; "[vdso]" and its kind are no paths */
+};
+
+enum written { WRITTEN_NOW, WRITTEN_BEFORE, NOT_WRITTEN };
+
+static enum written write_patch(int memory_fd, const struct insn_patch *patch)
+{
+	uint8_t now[INSN_PATCH_MAX];
+
+	if (pread(memory_fd, now, patch->len, (off_t)patch->address) != patch->len)
+		return NOT_WRITTEN;
+	if (memcmp(now, patch->bytes, patch->len) == 0)
+		return WRITTEN_BEFORE;
+	if (memcmp(now, patch->original, patch->len) != 0)
+		return NOT_WRITTEN;
+	return pwrite(memory_fd, patch->bytes, patch->len, (off_t)patch->address) == patch->len ? WRITTEN_NOW : NOT_WRITTEN;
+}
+
+static int write_patches(struct notify *n, const struct notify_task *t, const struct insn_patch *patches, size_t count,
+			 struct code_found *found)
+{
+	_cleanup_close_ int memory_fd = procfs_open(n, t->tid, "mem", O_RDWR);
+
+	if (memory_fd < 0)
+		return memory_fd;
+	for (size_t i = 0; i < count; i++) {
+		enum written written = write_patch(memory_fd, &patches[i]);
+
+		found->replaced += written == WRITTEN_NOW;
+		found->missed += written == NOT_WRITTEN;
+	}
+	return 0;
+}
+
+static uint64_t count_unsure(const struct insn_map *map, uint64_t offset, uint64_t len)
+{
+	uint64_t count = 0;
+
+	for (size_t i = insn_map_lower_bound(map, offset); i < map->count && map->sites[i].offset - offset < len; i++)
+		count += map->sites[i].trust == INSN_UNSURE;
+	return count;
+}
+
+static int replace_in(struct notify *n, const struct notify_task *t, const struct area *area, int fd, struct code_found *found)
+{
+	_cleanup_free_ struct insn_patch *patches = NULL;
+	struct insn_traps *traps = &t->process->code->traps;
+	uint64_t len = area->end - area->start;
+	const struct insn_map *map;
+	int count, r;
+
+	r = insn_store_get(n->code, fd, &map);
+	if (r < 0) {
+		insn_traps_unmap(traps, area->start, len);
+		found->missed += r != -ENOEXEC;
+		return r == -ENOMEM ? r : 0;
+	}
+	count = insn_patch_mapping(map, area->offset, len, area->start, &patches);
+	if (count < 0)
+		return count;
+	found->unsure += count_unsure(map, area->offset, len);
+	if (area->shared) {
+		insn_traps_unmap(traps, area->start, len);
+		found->missed += (unsigned)count;
+		return 0;
+	}
+	r = count > 0 ? write_patches(n, t, patches, (size_t)count, found) : 0;
+	return r < 0 ? r : insn_traps_map(traps, map, area->offset, len, area->start);
+}
+
+static bool parse_area(char *line, struct area *ret)
+{
+	char modes[5];
+	int at = 0;
+
+	line[strcspn(line, "\n")] = '\0';
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &ret->start, &ret->end, modes, &ret->offset, &at) != 4)
+		return false;
+	ret->exec = modes[2] == 'x';
+	ret->shared = modes[3] == 's';
+	ret->path = line + at;
+	return true;
+}
+
+/*
+ * The file of a mapping: exactly, where the kernel lets us (it asks for CAP_SYS_ADMIN), else by its name below the task's root. That
+ * it is another file by now is no danger: the bytes are compared.
+ */
+static int open_file(const struct notify *n, const struct notify_task *t, const struct area *area)
+{
+	char name[LINE_SIZE];
+	int fd;
+
+	(void)snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, area->start, area->end);
+	fd = procfs_open(n, t->tid, name, O_RDONLY | O_NONBLOCK);
+	if (fd >= 0)
+		return fd;
+	(void)snprintf(name, sizeof(name), "root%s", area->path);
+	return procfs_open(n, t->tid, name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+}
+
+static int replace_in_unknown(struct notify *n, const struct notify_task *t, const struct area *area, struct code_found *found)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (area->path[0] == '[')
+		return 0; /* the kernel's own */
+	if (area->path[0] != '/' || !strncmp(area->path, "/memfd:", 7) || !strncmp(area->path, "/dev/zero", 9)) {
+		insn_traps_unmap(&t->process->code->traps, area->start, area->end - area->start);
+		found->generated = true;
+		return 0;
+	}
+	fd = open_file(n, t, area);
+	if (fd < 0) {
+		insn_traps_unmap(&t->process->code->traps, area->start, area->end - area->start);
+		found->missed++;
+		return 0;
+	}
+	return replace_in(n, t, area, fd, found);
+}
+
+int text_replace(struct notify *n, const struct notify_task *t, uint64_t start, uint64_t end, struct code_found *found)
+{
+	_cleanup_fclose_ FILE *maps = NULL;
+	char line[LINE_SIZE];
+	struct area area;
+	int fd, r = 0;
+
+	if (!n->code)
+		return 0;
+	fd = procfs_open(n, t->tid, "maps", O_RDONLY);
+	if (fd < 0)
+		return fd;
+	maps = fdopen(fd, "r");
+	if (!maps) {
+		cleanup_close(&fd);
+		return -ENOMEM;
+	}
+	while (r == 0 && fgets(line, sizeof(line), maps))
+		if (parse_area(line, &area) && area.exec && area.start < end && area.end > start)
+			r = replace_in_unknown(n, t, &area, found);
+	return r;
+}
+
+int notify_code_mapped(struct guest *g, int task, const struct code_mapping *mapping, struct code_found *ret_found)
+{
+	struct notify *n = notify_of(g);
+	const struct notify_task *t = notify_find(g, task);
+	struct area area = { .start = mapping->address, .offset = mapping->offset, .shared = mapping->shared };
+
+	*ret_found = (struct code_found){ 0 };
+	if (!t)
+		return -ESRCH;
+	if (!n->code)
+		return 0;
+	if (__builtin_add_overflow(mapping->address, (mapping->len + PAGE - 1) / PAGE * PAGE, &area.end))
+		return -EFAULT;
+	if (mapping->handle < 0)
+		return text_replace(n, t, area.start, area.end, ret_found);
+	return replace_in(n, t, &area, mapping->handle, ret_found);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Traps of instructions that show the host: those that text.c has replaced come as SIGILL, those that the processor itself makes fault
+ * (PR_SET_TSC, ARCH_SET_CPUID, where they work) as SIGSEGV. Signals that somebody sends are told apart by si_code.
+ */
+#include "backend/notify/notify.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+
+#include "insn/cpuid.h"
+#include "insn/decode.h"
+
+static struct insn_regs from_user(const struct user_regs_struct *u)
+{
+	return (struct insn_regs){
+		.gpr = { u->rax, u->rcx, u->rdx, u->rbx, u->rsp, u->rbp, u->rsi, u->rdi, u->r8, u->r9, u->r10, u->r11, u->r12, u->r13,
+			 u->r14, u->r15 },
+		.rip = u->rip,
+		.rflags = u->eflags,
+	};
+}
+
+static void to_user(const struct insn_regs *r, struct user_regs_struct *u)
+{
+	const uint64_t *g = r->gpr;
+
+	u->rax = g[INSN_RAX], u->rcx = g[INSN_RCX], u->rdx = g[INSN_RDX], u->rbx = g[INSN_RBX];
+	u->rsp = g[INSN_RSP], u->rbp = g[INSN_RBP], u->rsi = g[INSN_RSI], u->rdi = g[INSN_RDI];
+	u->r8 = g[INSN_R8], u->r9 = g[INSN_R9], u->r10 = g[INSN_R10], u->r11 = g[INSN_R11];
+	u->r12 = g[INSN_R12], u->r13 = g[INSN_R13], u->r14 = g[INSN_R14], u->r15 = g[INSN_R15];
+	u->rip = r->rip;
+	u->eflags = r->rflags;
+}
+
+/*
+ * The replaced instruction at rip. One that is not in the table may have been moved (mremap), or been mapped by a process that shares the
+ * memory: the mapping at rip is looked up.
+ */
+static int find_replaced(struct notify *n, struct notify_task *t)
+{
+	const struct insn_traps *traps = &t->process->code->traps;
+	uint64_t rip = t->trap.regs.rip;
+	const struct insn_site *site;
+	struct code_found found = { 0 };
+	int r;
+
+	site = insn_traps_find(traps, rip, &t->trap.regs.rip);
+	if (!site) {
+		r = text_replace(n, t, rip, rip + 1, &found);
+		if (r < 0)
+			return r;
+		site = insn_traps_find(traps, rip, &t->trap.regs.rip);
+	}
+	if (!site)
+		return 0;
+	t->trap.site = *site;
+	return 1;
+}
+
+/* The instruction that the processor has refused to run. */
+static int find_faulting(struct notify *n, struct notify_task *t)
+{
+	unsigned char code[INSN_MAX_LENGTH];
+	size_t len = sizeof(code);
+	int kind;
+
+	/* it may be the last one of its page */
+	while (len > 1 && notify_read(&n->guest, t->number, t->trap.regs.rip, code, len) < 0)
+		len--;
+	if (len < 2 || insn_decode_site(code, len, t->trap.regs.rip, &t->trap.site) < 0)
+		return 0;
+	kind = t->trap.site.kind;
+	return kind == INSN_RDTSC || kind == INSN_RDTSCP || kind == INSN_CPUID;
+}
+
+static void describe(const struct notify_task *t, struct event *event)
+{
+	uint32_t leaf = (uint32_t)t->trap.regs.gpr[INSN_RAX], subleaf = (uint32_t)t->trap.regs.gpr[INSN_RCX];
+
+	event->kind = EVENT_TRAP;
+	event->trap.kind = t->trap.site.kind;
+	event->trap.subleaf = subleaf;
+	if (event->trap.kind == INSN_CPUID) {
+		event->trap.leaf = leaf;
+		cpuid_host_query(NULL, leaf, subleaf, &event->trap.host[0]);
+	} else if (event->trap.kind == INSN_XGETBV) {
+		cpuid_host_query(NULL, 13, 0, &event->trap.host[0]);
+		cpuid_host_query(NULL, 13, 1, &event->trap.host[1]);
+	}
+}
+
+int trap_recognise(struct notify *n, struct notify_task *t, struct event *event)
+{
+	bool replaced = t->siginfo.si_signo == SIGILL && t->siginfo.si_code > 0;
+	bool faulted = t->siginfo.si_signo == SIGSEGV && t->siginfo.si_code == SI_KERNEL;
+	int r;
+
+	if (!n->code || (!replaced && !faulted))
+		return 0;
+	if (ptrace(PTRACE_GETREGS, t->tid, NULL, &t->trap.user) < 0)
+		return -errno;
+	t->trap.regs = from_user(&t->trap.user);
+	r = replaced ? find_replaced(n, t) : find_faulting(n, t);
+	if (r > 0)
+		describe(t, event);
+	return r;
+}
+
+/* A general protection fault, as the kernel makes a signal of it. */
+static int deliver_fault(const struct notify_task *t)
+{
+	siginfo_t info = { .si_signo = SIGSEGV, .si_code = SI_KERNEL };
+	int r;
+
+	r = companion_set_siginfo(t->tid, &info);
+	return r < 0 ? r : companion_go(t->tid, SIGSEGV);
+}
+
+int trap_carry_out(struct notify_task *t, const struct insn_answers *answers)
+{
+	int r;
+
+	r = insn_emulate(&t->trap.site, &t->trap.regs, answers);
+	if (r < 0)
+		return r;
+	if (r == INSN_FAULT_GP)
+		return deliver_fault(t);
+	to_user(&t->trap.regs, &t->trap.user);
+	if (ptrace(PTRACE_SETREGS, t->tid, NULL, &t->trap.user) < 0)
+		return errno == ESRCH ? 0 : -errno;
+	return companion_go(t->tid, 0);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The processor that programs are shown: see processor_view.h. */
+#include "supervisor/processor_view.h"
+
+#include <errno.h>
+#include <sys/auxv.h>
+
+#include "engine/clock.h"
+#include "insn/cpuid.h"
+
+static struct cpuid_model model_of(const struct engine_options *options)
+{
+	return (struct cpuid_model){
+		.level = options->cpu_level,
+		.cpus = options->cpus ? options->cpus : 1,
+		.tsc_hz = CLOCK_TSC_HZ,
+	};
+}
+
+int processor_check(const struct engine_options *options, struct error *err)
+{
+	struct cpuid_model model = model_of(options);
+
+	return cpuid_check(&model, cpuid_host_query, NULL, err);
+}
+
+int processor_describe(struct engine_options *options, char **ret_cpuinfo, struct error *err)
+{
+	struct cpuid_model model = model_of(options);
+
+	options->cpuinfo = *ret_cpuinfo = cpuid_cpuinfo(&model, cpuid_host_query, NULL);
+	if (!*ret_cpuinfo)
+		return error_errno(err, ENOMEM, "/proc/cpuinfo");
+	options->set_hwcap = !options->keep_instructions;
+	options->hwcap = cpuid_hwcap(&model, cpuid_host_query, NULL);
+	options->hwcap2 = cpuid_hwcap2(&model, cpuid_host_query, NULL, getauxval(AT_HWCAP2));
+	return 0;
+}

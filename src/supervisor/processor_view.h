@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The processor that programs are shown, as far as it is decided before the run: engine_options of the level chosen there. */
+#ifndef HS_SUPERVISOR_PROCESSOR_VIEW_H
+#define HS_SUPERVISOR_PROCESSOR_VIEW_H
+
+#include "base/error.h"
+#include "engine/engine.h"
+
+/* Has this host all that the processor to be shown has? 0, or -ENOTSUP with a message that names what is missing. */
+int processor_check(const struct engine_options *options, struct error *err);
+
+/* Fills in hwcap and cpuinfo. *ret_cpuinfo, the text, is the caller's. */
+int processor_describe(struct engine_options *options, char **ret_cpuinfo, struct error *err);
+
+#endif
