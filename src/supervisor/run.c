@@ -25,7 +25,6 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/parse.h"
-#include "insn/cpuid.h"
 #include "insn/store.h"
 #include "supervisor/exit_codes.h"
 #include "supervisor/processor_view.h"

@@ -144,7 +144,7 @@ static int fake_signal_send(struct guest *g, int task, bool to_thread, const sig
 	return 0;
 }
 
-static int fake_exec_setup(struct guest *g, int task, const unsigned char random_bytes[16])
+static int fake_exec_setup(struct guest *g, int task, const struct exec_image *image, struct code_found *ret_found)
 {
 	return 0;
 }
