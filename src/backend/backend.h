@@ -35,6 +35,7 @@ struct backend_options {
 	 */
 	int (*listener_made)(void *arg, int listener);
 	void *listener_arg;
+	uint64_t spin_limit_ns;   /* real time after which a task that computes is stopped for others that wait (EVENT_SPIN); 0: never */
 	struct insn_store *code;  /* where instructions that show the host are, for replacing them; borrowed; NULL: they stay */
 	const int *host_signals;  /* signals that are reported as EVENT_OUTSIDE, ended by 0; blocked by the backend meanwhile */
 };

@@ -379,6 +379,37 @@ static int on_trap(struct engine *e, struct task *t, const struct event *event)
 	return sched_push_front(&e->sched, t);
 }
 
+/* The first line of the stack. */
+static void name_place(struct engine *e, struct task *t, char *buf, size_t size)
+{
+	char *stack = NULL, *line;
+
+	(void)snprintf(buf, size, "thread %d", t->vtid);
+	if (e->g->ops->backtrace && e->g->ops->backtrace(e->g, t->id, &stack) == 0 && stack) {
+		line = stack + strspn(stack, " ");
+		line[strcspn(line, "\n")] = '\0';
+		(void)snprintf(buf, size, "thread %d in %s", t->vtid, line + (strncmp(line, "#0 ", 3) ? 0 : 3));
+	}
+	free(stack);
+}
+
+/* It has given up its turn. Going round once more would change nothing until somebody else does something. */
+static int on_spin(struct engine *e, struct task *t, const struct event *event)
+{
+	char where[200];
+
+	if (event->spin.forced) {
+		task_charge(e, t, e->options.quantum_ns);
+		name_place(e, t, where, sizeof(where));
+		engine_report_uncontrolled(e, "a loop without end, left at the limit of real time", where);
+	}
+	t->state = TASK_SPINNING;
+	t->in_call = false;
+	t->spin_changes = e->changes;
+	t->verdict = (struct verdict){ .kind = event->spin.forced ? VERDICT_GO : VERDICT_SPIN };
+	return 0;
+}
+
 static bool all_stopped(struct engine *e, struct process *p)
 {
 	struct task *t;
@@ -438,8 +469,12 @@ static int on_continued(struct engine *e, struct task *t)
 /* The running task has been silent for long. In the kernel: it blocks where we did not expect it; the others go on. */
 static int on_alarm(struct engine *e, struct task *t, const struct event *event)
 {
-	if (!event->in_kernel || e->running != t)
+	bool others = sched_peek(&e->sched) || waits_next_deadline(e) != TIME_NEVER;
+
+	if (e->running != t)
 		return 0;
+	if (!event->in_kernel)
+		return e->g->ops->seek_loop ? e->g->ops->seek_loop(e->g, t->id, others) : 0;
 	engine_report_uncontrolled(e, "blocked in the kernel", t->call.row ? t->call.row->name : "start");
 	t->state = TASK_ADRIFT;
 	e->n_adrift++;
@@ -501,6 +536,8 @@ static int dispatch(struct engine *e, struct task *t, const struct event *event)
 		return on_alarm(e, t, event);
 	case EVENT_TRAP:
 		return on_trap(e, t, event);
+	case EVENT_SPIN:
+		return on_spin(e, t, event);
 	case EVENT_OUTSIDE:
 		return on_outside(e, event);
 	case EVENT_JOIN:
@@ -544,6 +581,7 @@ int engine_event(struct engine *e, const struct event *event)
 	if (is_turn(t, event)) {
 		e->turn++;
 		e->stats.turns++;
+		e->changes += event->kind != EVENT_SPIN || !event->spin.idle;
 		if (t)
 			sched_policy_event(&e->policy, t);
 	}
@@ -600,6 +638,8 @@ static void describe(struct engine *e, FILE *f, struct task *t)
 			      (unsigned long long)t->wait.since_turn);
 	else if (t->state == TASK_VFORK)
 		(void)fprintf(f, " waits for its vfork child\n");
+	else if (t->state == TASK_SPINNING)
+		(void)fprintf(f, " spins: it goes round in a loop that changes nothing\n");
 	else if (t->state == TASK_STOPPED)
 		(void)fprintf(f, " is stopped by a signal\n");
 	else

@@ -67,6 +67,7 @@ struct engine {
 	struct rng kernel_rng; /* what the kernel would draw: AT_RANDOM, uuids */
 
 	uint64_t turn;
+	uint64_t changes; /* turns but those of tasks that spun on: after one, a spinning task may go on */
 	struct engine_stats stats;
 	struct engine_observer observers[OBSERVERS_MAX];
 	size_t n_observers;

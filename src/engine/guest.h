@@ -41,6 +41,7 @@ enum event_kind {
 	EVENT_CONTINUED, /* the task left a job control stop */
 	EVENT_ALARM,    /* the running task has used its real-time allowance without an event (watchdog); still running */
 	EVENT_TRAP,     /* the task is at an instruction that finds out about the host: VERDICT_ANSWER carries it out */
+	EVENT_SPIN,     /* the task goes round in a loop that changes nothing, and is stopped at the canonical point of it */
 	EVENT_OUTSIDE,  /* a host signal for the run as a whole arrived (Ctrl-C, SIGTERM, time limit) */
 	EVENT_JOIN,     /* a process that nobody of the guest made has come in (exec into a container): it runs towards its execve */
 };
@@ -67,6 +68,10 @@ struct event {
 		siginfo_t siginfo; /* EVENT_SIGNAL */
 		int signo;         /* EVENT_STOPPED; EVENT_OUTSIDE: 0 when signals were sent to several already */
 		bool in_kernel;    /* EVENT_ALARM: sleeps inside a system call, does not compute */
+		struct {
+			bool idle;   /* after VERDICT_SPIN: it has changed no memory since */
+			bool forced; /* stopped anywhere after the limit of real time; the loop does change something */
+		} spin;
 		struct {
 			enum insn_kind kind;
 			uint32_t leaf, subleaf;    /* CPUID; XGETBV: subleaf is the register asked for */
@@ -265,6 +270,12 @@ struct guest_ops {
 	int (*handle_read_all)(struct guest *g, int handle, char **ret_text, size_t *ret_size);
 	/* lseek(2) on the open file that the handle shares with the guest. */
 	int64_t (*handle_seek)(struct guest *g, int handle, int64_t offset, int whence);
+
+	/*
+	 * After EVENT_ALARM of a task that computes: if it spins, EVENT_SPIN follows. others: somebody else waits for it to give way, so it is
+	 * stopped in any case when the limit is over. May do nothing; may be NULL.
+	 */
+	int (*seek_loop)(struct guest *g, int task, bool others);
 
 	int (*signal_state)(struct guest *g, int task, struct signal_state *ret_state);
 	/* Queues a signal: to the thread, or to its whole process. */

@@ -34,6 +34,7 @@ static char state_of(const struct procfs_view *view)
 		return 'R';
 	switch (t->state) {
 	case TASK_READY:
+	case TASK_SPINNING:
 	case TASK_RUNNING:
 		return 'R';
 	case TASK_VFORK:

@@ -22,6 +22,7 @@ enum task_state {
 	TASK_BLOCKED,   /* parked in a call, waiting as task->wait says */
 	TASK_VFORK,     /* stopped until its vfork child has called execve or is dead */
 	TASK_ADRIFT,    /* blocks inside the kernel against expectation; the others go on without it */
+	TASK_SPINNING,  /* stopped in a loop that changes nothing: goes on when somebody else has done something */
 	TASK_STOPPED,   /* job control stop */
 	TASK_DEAD,
 };
@@ -150,6 +151,7 @@ struct task {
 	} attempt;
 	int hold; /* -1, or a handle that is kept until the task's next event */
 	uint64_t born_ns; /* run time */
+	uint64_t spin_changes; /* TASK_SPINNING: e->changes when it was parked */
 	uint32_t trap_streak; /* looks at the time stamp counter since the last event of another kind */
 	char comm[16];
 };

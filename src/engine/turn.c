@@ -15,6 +15,10 @@
 int task_wake(struct engine *e, struct task *t, unsigned why)
 {
 	t->wait.wake |= why;
+	if (t->state == TASK_SPINNING) {
+		t->state = TASK_READY;
+		return sched_push_back(&e->sched, t);
+	}
 	if (t->state != TASK_BLOCKED)
 		return 0;
 	for (size_t i = 0; i < e->n_observers; i++)
@@ -118,13 +122,28 @@ static int consider(struct engine *e, struct task *t, struct verdict *v)
 	return 0;
 }
 
+/* Somebody else has done something: perhaps what those wait for who spin. */
+static int wake_spinning(struct engine *e)
+{
+	struct task *t;
+	int r = 0;
+
+	LL_FOREACH(e->tasks, t) {
+		if (r >= 0 && t->state == TASK_SPINNING && t->spin_changes != e->changes)
+			r = task_wake(e, t, 0);
+	}
+	return r;
+}
+
 /* Everything that may make tasks ready without an event of theirs. */
 static int wake_all(struct engine *e)
 {
 	int r, actor = e->actor;
 
 	e->actor = -1;
-	r = timers_fire(&e->timers, e, e->clock.now_ns);
+	r = wake_spinning(e);
+	if (r >= 0)
+		r = timers_fire(&e->timers, e, e->clock.now_ns);
 	if (r >= 0)
 		r = waits_expire(e);
 	e->actor = actor;

@@ -333,6 +333,11 @@ static void write_event(struct event_log *log, struct engine *e, struct logged_t
 		log_writer_text(log->writer, "instruction", insn_kind_name(event->trap.kind));
 		commit(log);
 		return;
+	case EVENT_SPIN:
+		begin(log, e, LOG_TRAP, t->vtid);
+		log_writer_text(log->writer, "outcome", event->spin.forced ? "stopped in a loop" : "spins");
+		commit(log);
+		return;
 	case EVENT_ALARM:
 	case EVENT_NONE:
 		return;
@@ -412,6 +417,7 @@ static void write_verdict(struct event_log *log, struct engine *e, struct logged
 		}
 		return;
 	case VERDICT_ANSWER:
+	case VERDICT_SPIN:
 	case VERDICT_HOOK: /* its result comes */
 	case VERDICT_NONE:
 	case VERDICT_BLOCK:

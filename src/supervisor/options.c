@@ -68,6 +68,8 @@ static const struct option_spec specs[] = {
 	  .outcome = true, .help = "how many processors the program sees" },
 	{ "cpu", .kind = OPTION_CHOICE, .offset = AT(cpu), .arg = "WHICH", .preset = "host", .choices = cpu_names, .outcome = true,
 	  .help = "which processor the program sees: this one, less what no run can control, or one that is the same on every host" },
+	{ "spin-limit", .kind = OPTION_DURATION, .offset = AT(spin_limit_ns), .arg = "TIME", .preset = "60", .outcome = true,
+	  .help = "real time after which a loop that others wait for is left although it changes something each time; 0: never" },
 	{ "keep-instructions", .kind = OPTION_FLAG, .offset = AT(keep_instructions), .outcome = true,
 	  .help = "leave instructions as they are that show the host: RDTSC, CPUID, RDRAND and their like" },
 	{ "memory", .kind = OPTION_SIZE, .offset = AT(memory_bytes), .arg = "BYTES", .preset = "1GB", .least = 1 << 20,

@@ -230,6 +230,7 @@ static int start_guest(struct run *run, struct error *err)
 		.listener_made = host ? host->listener_made : NULL,
 		.listener_arg = host ? host->arg : NULL,
 		.code = run->code,
+		.spin_limit_ns = run->request->spin_limit_ns,
 	};
 	struct error said = { 0 };
 	int r;

@@ -48,6 +48,7 @@ struct run_request {
 	struct engine_options engine;
 	uint64_t timeout_ns; /* real time; 0: none */
 	bool no_pin;
+	uint64_t spin_limit_ns; /* real time; 0: none */
 	const char *cache_dir; /* where results of scanning code are kept across runs; NULL: nowhere */
 	bool quiet; /* uncontrolled happenings are not listed */
 	const struct engine_observer *observers;

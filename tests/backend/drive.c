@@ -64,6 +64,7 @@ static void count(struct drive *d, const struct event *event)
 	case EVENT_CONTINUED:
 	case EVENT_ALARM:
 	case EVENT_TRAP:
+	case EVENT_SPIN:
 	case EVENT_OUTSIDE:
 	case EVENT_JOIN:
 		break;
@@ -130,6 +131,7 @@ void drive_pass(struct drive *d, const struct event *event)
 	case EVENT_EXIT:
 	case EVENT_ALARM:
 	case EVENT_TRAP:
+	case EVENT_SPIN:
 	case EVENT_OUTSIDE:
 	case EVENT_JOIN:
 		break;

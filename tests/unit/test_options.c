@@ -56,6 +56,7 @@ static const struct {
 	{ "quantum", "1" },
 	{ "cpus", "4" },
 	{ "cpu", "baseline" },
+	{ "spin-limit", "5" },
 	{ "keep-instructions", "true" },
 	{ "memory", "2147483648" },
 	{ "hostname", "box" },

@@ -75,6 +75,15 @@ struct notify {
 	int signal_fd; /* SIGCHLD and the host signals of the run */
 	int proc_fd;   /* the supervisor's /proc */
 	int watchdog_ms;
+	uint64_t spin_limit_ms;   /* 0: none */
+	uint64_t silent_ms;       /* the running task has made no event for so long */
+	uint64_t silent_total_ms; /* of all tasks */
+	uint64_t look_next_ms;    /* the next look for a loop is due then, by silent_total_ms */
+	uint64_t look_steps;      /* its length */
+	bool spun;                /* the last look has found a loop: more will come, so the next alarms come sooner */
+	bool forced_before;       /* a loop was left at no fixed point */
+	bool entered_kernel;      /* the running task was let into a call and perhaps has not come back */
+	uint64_t user_ticks, system_ticks; /* its CPU times at the last alarm since then */
 
 	struct seccomp_notif_sizes sizes;
 	struct seccomp_notif *request;
@@ -285,7 +294,13 @@ int notify_code_mapped(struct guest *g, int task, const struct code_mapping *map
 /* Replaces the instructions in all executable mappings of files that have a byte of [start, end). */
 int text_replace(struct notify *n, const struct notify_task *t, uint64_t start, uint64_t end, struct code_found *found);
 
+/* --- spin.c --- */
+int notify_seek_loop(struct guest *g, int task, bool others);
+/* VERDICT_SPIN. 1: an event is reported, the task does not run; 0: it runs on. */
+int spin_again(struct notify *n, struct notify_task *t);
+
 /* --- trap.c --- */
+struct insn_regs trap_registers(const struct user_regs_struct *u);
 /* Is the signal in t->siginfo one of our traps? 1: event and t->trap are filled in; 0: it is the guest's; -ESRCH, -errno. */
 int trap_recognise(struct notify *n, struct notify_task *t, struct event *event);
 /* Carries t->trap out and lets the task go on. */
@@ -331,5 +346,7 @@ const char *procfs_field(const char *text, const char *key);
 int procfs_column(const char *text, int want, int *ret_value);
 /* The state letter of /proc/TID/stat. */
 int procfs_state(const struct notify *n, pid_t tid, char *ret_state);
+/* CPU times of the thread, in ticks. */
+int procfs_times(const struct notify *n, pid_t tid, uint64_t *ret_user, uint64_t *ret_system);
 
 #endif

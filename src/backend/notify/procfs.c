@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,4 +111,19 @@ int procfs_ids(const struct notify *n, pid_t tid, int depth, struct proc_ids *re
 	(void)procfs_column(nstgid, depth, &ret_ids->vpid);
 	ret_ids->depth = procfs_column(nspid, depth, &ret_ids->vtid);
 	return ret_ids->tgid > 0 && ret_ids->vtid > 0 ? 0 : -EPROTO;
+}
+
+int procfs_times(const struct notify *n, pid_t tid, uint64_t *ret_user, uint64_t *ret_system)
+{
+	char text[1024];
+	const char *paren;
+	int r;
+
+	r = procfs_read(n, tid, "stat", text, sizeof(text));
+	if (r < 0)
+		return r;
+	paren = strrchr(text, ')');
+	if (!paren || sscanf(paren + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64 " %" SCNu64, ret_user, ret_system) != 2)
+		return -EPROTO;
+	return 0;
 }

@@ -90,6 +90,11 @@ static int leave_trap(struct notify *n, struct notify_task *t, const struct verd
 	return t->stop == EVENT_TRAP ? trap_carry_out(t, &v->answers) : -EINVAL;
 }
 
+static int leave_spin(struct notify *n, struct notify_task *t, const struct verdict *v)
+{
+	return t->stop == EVENT_SPIN ? spin_again(n, t) : -EINVAL;
+}
+
 struct action {
 	enum task_where from, to;
 	int (*run)(struct notify *n, struct notify_task *t, const struct verdict *v);
@@ -104,6 +109,7 @@ static const struct action actions[] = {
 	[VERDICT_GO] = { WHERE_STOP, WHERE_RUNNING, leave_stop },
 	[VERDICT_SIGNAL] = { WHERE_STOP, WHERE_RUNNING, leave_signal },
 	[VERDICT_ANSWER] = { WHERE_STOP, WHERE_RUNNING, leave_trap },
+	[VERDICT_SPIN] = { WHERE_STOP, WHERE_RUNNING, leave_spin },
 	[VERDICT_LISTEN] = { WHERE_STOP, WHERE_LISTEN, leave_listening },
 };
 
@@ -124,10 +130,14 @@ int notify_resume(struct guest *g, int task, const struct verdict *v)
 	action = &actions[v->kind];
 	if (t->where != action->from)
 		return -EINVAL;
+	n->running = task;
+	n->silent_ms = 0;
+	n->entered_kernel = v->kind == VERDICT_CONTINUE;
+	n->user_ticks = n->system_ticks = UINT64_MAX;
 	r = action->run(n, t, v);
 	if (r < 0)
 		return r;
-	t->where = action->to;
-	n->running = task;
-	return r;
+	if (action->run != leave_spin || r == 0)
+		t->where = action->to;
+	return action->run == leave_spin ? 0 : r;
 }

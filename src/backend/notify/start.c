@@ -57,6 +57,7 @@ static const struct guest_ops notify_ops = {
 	.signal_state = notify_signal_state,
 	.signal_send = notify_signal_send,
 	.exec_setup = notify_exec_setup,
+	.seek_loop = notify_seek_loop,
 	.code_mapped = notify_code_mapped,
 	.settle_reaped = notify_settle_reaped,
 	.settle_leader = notify_settle_leader,
@@ -163,6 +164,7 @@ static struct notify *notify_new(const struct backend_options *options)
 	n->guest.abilities = GUEST_CAN_HOOK | GUEST_CAN_PATCH;
 	n->signal_fd = n->proc_fd = n->root_fd = -1;
 	n->code = options->code;
+	n->spin_limit_ms = options->spin_limit_ns / 1000000;
 	n->self = getpid();
 	n->euid = geteuid();
 	n->probe.send_fd = n->probe.receive_fd = n->probe.stat_fd = -1;

@@ -13,11 +13,13 @@
 #include "insn/cpuid.h"
 #include "insn/decode.h"
 
-static struct insn_regs from_user(const struct user_regs_struct *u)
+struct insn_regs trap_registers(const struct user_regs_struct *u)
 {
 	return (struct insn_regs){
 		.gpr = { u->rax, u->rcx, u->rdx, u->rbx, u->rsp, u->rbp, u->rsi, u->rdi, u->r8, u->r9, u->r10, u->r11, u->r12, u->r13,
 			 u->r14, u->r15 },
+		.fs_base = u->fs_base,
+		.gs_base = u->gs_base,
 		.rip = u->rip,
 		.rflags = u->eflags,
 	};
@@ -102,7 +104,7 @@ int trap_recognise(struct notify *n, struct notify_task *t, struct event *event)
 		return 0;
 	if (ptrace(PTRACE_GETREGS, t->tid, NULL, &t->trap.user) < 0)
 		return -errno;
-	t->trap.regs = from_user(&t->trap.user);
+	t->trap.regs = trap_registers(&t->trap.user);
 	r = replaced ? find_replaced(n, t) : find_faulting(n, t);
 	if (r > 0)
 		describe(t, event);

@@ -120,7 +120,35 @@ int notify_take_signals(struct notify *n)
 	return reap ? notify_reap(n) : 0;
 }
 
-static int raise_alarm(struct notify *n)
+/* The first alarms come early, for the sake of tasks that spin; to one that is asleep in the kernel the whole period is left. */
+enum { ALARM_FIRST_MS = 20, ALARM_SPUN_MS = 2 };
+
+static int alarm_period(const struct notify *n)
+{
+	uint64_t first = n->spun ? ALARM_SPUN_MS : ALARM_FIRST_MS, period = n->silent_ms > first ? n->silent_ms : first;
+
+	if (n->watchdog_ms < 0)
+		return -1;
+	return period < (uint64_t)n->watchdog_ms ? (int)period : n->watchdog_ms;
+}
+
+/* Is the task, which was let into a call, surely back? Since the alarm before it has used time, and none of it in the kernel. */
+static bool is_back(struct notify *n, const struct notify_task *t)
+{
+	uint64_t user, system, user_before = n->user_ticks, system_before = n->system_ticks;
+
+	if (!n->entered_kernel)
+		return true;
+	if (procfs_times(n, t->tid, &user, &system) < 0)
+		return false;
+	n->user_ticks = user;
+	n->system_ticks = system;
+	if (user_before != UINT64_MAX && user > user_before && system == system_before)
+		n->entered_kernel = false;
+	return !n->entered_kernel;
+}
+
+static int raise_alarm(struct notify *n, int period)
 {
 	struct event event = { .kind = EVENT_ALARM, .task = n->running };
 	const struct notify_task *t = notify_find(&n->guest, n->running);
@@ -130,7 +158,12 @@ static int raise_alarm(struct notify *n)
 	r = t ? procfs_state(n, t->tid, &state) : 0;
 	if (r < 0 && r != -ESRCH)
 		return r;
-	event.in_kernel = state == 'S' || state == 'D';
+	n->silent_ms += (unsigned)period;
+	n->silent_total_ms += (unsigned)period;
+	/* Not 'D': a disk that is slow, or a busy host, which will be over without anybody else's doing. */
+	event.in_kernel = state == 'S';
+	if (event.in_kernel ? n->silent_ms < (unsigned)n->watchdog_ms : !t || !is_back(n, t))
+		return 0;
 	return queue_push(&n->queue, &event);
 }
 
@@ -191,14 +224,15 @@ static int wait_more(struct notify *n)
 	struct pollfd *fds = n->own_polls;
 	size_t n_fds = notify_own_polls(n, fds);
 	bool watched = is_watched(n);
+	int period = watched ? alarm_period(n) : n->terminal ? IDLE_LOOK_MS : -1;
 	int r;
 
-	r = poll(fds, n_fds, watched ? n->watchdog_ms : n->terminal ? IDLE_LOOK_MS : -1);
+	r = poll(fds, n_fds, period);
 	if (r < 0)
 		return errno == EINTR ? 0 : -errno;
 	if (r > 0)
 		return notify_take(n, fds);
-	return watched ? raise_alarm(n) : notify_look_for_signals(n);
+	return watched ? raise_alarm(n, period) : notify_look_for_signals(n);
 }
 
 int notify_wait(struct guest *g, struct event *ret_event)

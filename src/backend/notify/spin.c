@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Looks for loops that repeat one state (engine/spin.h): the task is stepped, and what each instruction may write is read before and after it.
+ * A loop that is found leaves the task stopped at its canonical point (EVENT_SPIN); when it was found cannot be seen by anybody.
+ *
+ * Looking costs real time, so it is paid for in advance: LOOK_RATIO times as much of running without an event as the last look in vain took.
+ */
+#include "backend/notify/notify.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "engine/spin.h"
+#include "insn/effect.h"
+
+enum { LOOK_RATIO = 100, STEPS_FIRST = 128, STEPS_MOST = 4096, XSTATE_SIZE = 8192, FORCED_AGAIN_MS = 100 };
+
+/* All that an instruction can depend on. */
+struct look_state {
+	struct user_regs_struct user;
+	unsigned char vectors[XSTATE_SIZE];
+};
+
+struct look {
+	struct notify *n;
+	struct notify_task *t;
+	struct look_state state;
+	struct spin spin;
+	bool changed; /* some step has changed memory, or may have */
+};
+
+static int read_state(struct look *look)
+{
+	struct iovec area = { .iov_base = look->state.vectors, .iov_len = sizeof(look->state.vectors) };
+
+	memset(&look->state, 0, sizeof(look->state));
+	if (ptrace(PTRACE_GETREGS, look->t->tid, NULL, &look->state.user) < 0 ||
+	    ptrace(PTRACE_GETREGSET, look->t->tid, (void *)NT_X86_XSTATE, &area) < 0)
+		return -errno;
+	look->state.user.orig_rax = 0; /* of the last system call, no register */
+	return 0;
+}
+
+/* The instruction at the program counter; -EILSEQ when it cannot be told what it does. */
+static int effect_here(struct look *look, struct insn_effect *effect)
+{
+	struct insn_regs regs = trap_registers(&look->state.user);
+	unsigned char code[INSN_MAX_LENGTH];
+	size_t len = sizeof(code);
+
+	while (len > 0 && notify_read(&look->n->guest, look->t->number, regs.rip, code, len) < 0)
+		len--;
+	return len ? insn_effect_of(code, len, &regs, effect) : -EILSEQ;
+}
+
+static bool read_written(struct look *look, const struct insn_effect *effect, unsigned char *to)
+{
+	for (unsigned i = 0; i < effect->count; i++)
+		if (notify_read(&look->n->guest, look->t->number, effect->writes[i].address, to + i * INSN_MAX_WRITE_LEN,
+				effect->writes[i].len) < 0)
+			return false;
+	return true;
+}
+
+/* Waits for a stop of the task: 1 with its status; 0 when it is dying, which is left for notify_reap(). */
+static int await_any_stop(const struct notify_task *t, int *ret_status)
+{
+	siginfo_t info = { 0 };
+
+	while (waitid(P_PID, (id_t)t->tid, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL) < 0)
+		if (errno != EINTR)
+			return errno == ECHILD ? 0 : -errno;
+	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
+		return 0;
+	return waitpid(t->tid, ret_status, __WALL) == t->tid ? 1 : 0;
+}
+
+/* One step. 1 done, 0 something else has happened, which is reported; -errno. */
+static int step(struct look *look)
+{
+	int status = 0, r;
+
+	if (ptrace(PTRACE_SINGLESTEP, look->t->tid, NULL, NULL) < 0)
+		return errno == ESRCH ? 0 : -errno;
+	r = await_any_stop(look->t, &status);
+	if (r <= 0)
+		return r;
+	if (status >> 16 == 0 && WSTOPSIG(status) == SIGTRAP)
+		return 1;
+	r = notify_stop(look->n, look->t->tid, status);
+	return r < 0 ? r : 0;
+}
+
+enum looked { LOOKED_FOUND, LOOKED_IN_VAIN, LOOKED_EVENT };
+
+static int step_through(struct look *look)
+{
+	unsigned char before[INSN_MAX_WRITES * INSN_MAX_WRITE_LEN] = { 0 }, after[sizeof(before)] = { 0 };
+	enum spin_answer answer;
+	struct insn_effect effect;
+	bool changed;
+	int r;
+
+	r = read_state(look);
+	if (r < 0)
+		return r == -ESRCH ? LOOKED_EVENT : r;
+	answer = spin_feed(&look->spin, look->state.user.rip, &look->state, false);
+	while (answer == SPIN_STEP) {
+		if (effect_here(look, &effect) < 0 || effect.leaves)
+			return LOOKED_IN_VAIN;
+		changed = effect.unknown || !read_written(look, &effect, before);
+		r = step(look);
+		if (r <= 0)
+			return r < 0 ? r : LOOKED_EVENT;
+		r = read_state(look);
+		if (r < 0)
+			return r == -ESRCH ? LOOKED_EVENT : r;
+		changed = changed || !read_written(look, &effect, after) || memcmp(before, after, sizeof(before)) != 0;
+		look->changed |= changed;
+		answer = spin_feed(&look->spin, look->state.user.rip, &look->state, changed);
+	}
+	return answer == SPIN_FOUND ? LOOKED_FOUND : LOOKED_IN_VAIN;
+}
+
+static int look_for_loop(struct notify *n, struct notify_task *t, uint64_t steps, bool *ret_changed)
+{
+	_cleanup_free_ struct look *look = calloc(1, sizeof(*look));
+	int r;
+
+	if (!look)
+		return -ENOMEM;
+	look->n = n;
+	look->t = t;
+	r = spin_init(&look->spin, sizeof(look->state), steps);
+	if (r < 0)
+		return r;
+	r = step_through(look);
+	*ret_changed = look->changed;
+	spin_deinit(&look->spin);
+	return r;
+}
+
+static int report_spin(struct notify *n, struct notify_task *t, bool idle, bool forced)
+{
+	struct event event = { .kind = EVENT_SPIN, .task = t->number, .spin = { .idle = idle, .forced = forced } };
+
+	n->spun = !forced;
+	t->where = WHERE_STOP;
+	t->expect = EXPECT_NOTHING;
+	t->stop = EVENT_SPIN;
+	return queue_push(&n->queue, &event);
+}
+
+int spin_again(struct notify *n, struct notify_task *t)
+{
+	bool changed = false;
+	int r;
+
+	r = look_for_loop(n, t, STEPS_MOST, &changed);
+	if (r == LOOKED_FOUND)
+		r = report_spin(n, t, !changed, false);
+	else if (r == LOOKED_IN_VAIN)
+		return companion_go(t->tid, 0);
+	return r < 0 ? r : 1;
+}
+
+/* Stops the running task: 1, or 0 when something else has happened, which is reported. */
+static int stop_running(struct notify *n, struct notify_task *t)
+{
+	int status = 0, r;
+
+	r = companion_interrupt(t->tid);
+	if (r == 0)
+		r = await_any_stop(t, &status);
+	if (r <= 0)
+		return r;
+	if (status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP)
+		return 1;
+	r = notify_stop(n, t->tid, status);
+	return r < 0 ? r : 0;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* A look that found nothing: the next one may take longer, and is the later. */
+static void pay(struct notify *n, uint64_t began_ms)
+{
+	n->spun = false;
+	n->look_next_ms = n->silent_total_ms + (now_ms() - began_ms + 1) * LOOK_RATIO;
+	if (n->look_steps < STEPS_MOST)
+		n->look_steps *= 2;
+}
+
+int notify_seek_loop(struct guest *g, int task, bool others)
+{
+	struct notify *n = notify_of(g);
+	struct notify_task *t = notify_find(g, task);
+	bool due = n->silent_total_ms >= n->look_next_ms, forced, changed;
+	uint64_t began = now_ms();
+	int r;
+
+	forced = others && n->spin_limit_ms && n->silent_ms >= (n->forced_before ? FORCED_AGAIN_MS : n->spin_limit_ms);
+	if (!t || t->where != WHERE_RUNNING || t->expect != EXPECT_NOTHING || (!due && !forced))
+		return 0;
+	if (!n->look_steps)
+		n->look_steps = STEPS_FIRST;
+	r = stop_running(n, t);
+	if (r <= 0)
+		return r;
+	r = due ? look_for_loop(n, t, n->look_steps, &changed) : LOOKED_IN_VAIN;
+	if (r == LOOKED_FOUND)
+		return report_spin(n, t, false, false);
+	if (r != LOOKED_IN_VAIN)
+		return r < 0 ? r : 0;
+	if (due)
+		pay(n, began);
+	if (!forced)
+		return companion_go(t->tid, 0);
+	n->forced_before = true;
+	return report_spin(n, t, false, true);
+}
