@@ -19,6 +19,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -196,7 +197,17 @@ static int open_terminal(const struct container_spec *spec, int channel, int fds
 	return 0;
 }
 
-/* Copies of the three above everything that has a fixed place. */
+static bool is_null_device(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
+}
+
+/*
+ * Copies of the three above everything that has a fixed place. The caller's /dev/null is replaced by the container's own: what a guest does to
+ * the descriptor (fchmod, say) must not be done to the host's device node.
+ */
 static int collect_stdio(const struct container_spec *spec, int fds[3], struct error *err)
 {
 	_cleanup_close_ int null = -1;
@@ -204,8 +215,10 @@ static int collect_stdio(const struct container_spec *spec, int fds[3], struct e
 	for (int i = 0; i < 3; i++) {
 		int fd = spec->stdio[i];
 
-		if (fd < 0 && null < 0)
+		if ((fd < 0 || is_null_device(fd)) && null < 0)
 			null = open("/dev/null", O_RDWR | O_CLOEXEC);
+		if (null >= 0 && fd >= 0 && is_null_device(fd))
+			fd = null;
 		fds[i] = fcntl(fd < 0 ? null : fd, F_DUPFD_CLOEXEC, (int)(CONTAINER_FREE_FD + spec->preserve_fds));
 		if (fds[i] < 0)
 			return error_errno(err, errno, "standard descriptor %d (%d of the caller)", i, fd);

@@ -59,6 +59,8 @@ view() {
 	check 'descriptor limits' '1024 4096' "$(c sh -c 'echo $(ulimit -Sn) $(ulimit -Hn)')"
 	check 'signal mask and dispositions' '0000000000000000 0000000000000000' \
 		"$(trap '' INT USR1; c sh -c 'sed -n "s/^Sig[BI][lg][kn]:[[:space:]]*//p" /proc/self/status | xargs')"
+	check "the host's /dev/null is not the guest's standard input" "$(stat -c %a /dev/null)" \
+		"$(c sh -c 'chmod 640 /proc/self/fd/0' </dev/null 2>/dev/null; stat -c %a /dev/null)"
 	check 'no controlling terminal' 'none' "$(c sh -c '(: < /dev/tty) 2>/dev/null || echo none')"
 	check 'private /tmp, but for the current directory' "$(case $PWD in /tmp/*) echo 1 ;; *) echo 0 ;; esac)" \
 		"$(c --private-tmp --cwd=/ --cow-cwd sh -c 'ls -A /tmp | wc -l')"
