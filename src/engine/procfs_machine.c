@@ -261,6 +261,7 @@ static const struct procfs_row rows[] = {
 	{ .pattern = "vmallocinfo", .action = PROCFS_TEXT, .text = "" },
 	{ .pattern = "pagetypeinfo", .action = PROCFS_TEXT, .text = "" },
 	{ .pattern = "mdstat", .action = PROCFS_TEXT, .text = "Personalities : \nunused devices: <none>\n" },
+	{ .pattern = "bus/pci/devices", .action = PROCFS_TEXT, .text = "" }, /* no devices: what buses the host has is its own affair */
 	{ .pattern = "kcore", .action = PROCFS_REFUSE, .error = EPERM },
 	{ .pattern = "kmsg", .action = PROCFS_REFUSE, .error = EPERM },
 	{ .pattern = "kpagecgroup", .action = PROCFS_REFUSE, .error = EPERM },
