@@ -143,11 +143,17 @@ static const struct {
 	void (*yield)(struct sched_policy *p, struct task *t);
 	picker_parse_fn *parse; /* of an argument; NULL: takes none */
 } pickers[] = {
-	[SCHED_ROUNDROBIN] = { "roundrobin", pick_queue },
-	[SCHED_RANDOM] = { "random", pick_random },
-	[SCHED_STICKY] = { "stickyrandom", pick_sticky, .parse = parse_sticky },
-	[SCHED_PCT] = { "pct", pick_pct, pct_init, pct_birth, pct_event, pct_yield, parse_pct },
-	[SCHED_MIXED] = { "mixed", NULL },
+	[SCHED_ROUNDROBIN] = { .name = "roundrobin", .pick = pick_queue },
+	[SCHED_RANDOM] = { .name = "random", .pick = pick_random },
+	[SCHED_STICKY] = { .name = "stickyrandom", .pick = pick_sticky, .parse = parse_sticky },
+	[SCHED_PCT] = { .name = "pct",
+			.pick = pick_pct,
+			.init = pct_init,
+			.birth = pct_birth,
+			.event = pct_event,
+			.yield = pct_yield,
+			.parse = parse_pct },
+	[SCHED_MIXED] = { .name = "mixed" },
 };
 
 /* ---- modifiers ---- */
