@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Netlink sockets of guests: every call with every shape of buffer gives what it gives natively; a dump that differs between two
-# fresh namespaces is the same between two runs. That programs give the same in many runs is same.sh's affair (net-*.case).
+# fresh namespaces is the same between two runs, and for root and an ordinary user. That programs give the same in many runs is
+# same.sh's affair (net-*.case).
 . "$top_srcdir/tests/integration/lib.sh"
 guest=$top_builddir/tests/guests/netlink_calls
 natively="unshare --user --map-root-user --net"
@@ -11,6 +12,13 @@ if ! $natively true 2>/dev/null; then
 	echo "no network namespaces here"
 	exit 77
 fi
+
+# An ordinary user must be able to reach the program.
+cp "$hermit" "$guest" .
+chmod 755 .
+hermit=$work/hermit guest=$work/netlink_calls
+user=
+[ "$(id -u)" = 0 ] && user="setpriv --reuid=65534 --regid=65534 --clear-groups"
 
 run $natively sh -c "ip link set lo up && exec '$guest'"
 expect 0 "calls, natively"
@@ -33,6 +41,16 @@ expect 0 "dumps"
 cp out first
 run "$hermit" run -- sh dumps.sh
 ok "dumps are the same" cmp first out
+if [ -n "$user" ]; then
+	# shellcheck disable=SC2086 # words
+	run $user "$hermit" run --strict -- sh dumps.sh
+	expect 0 "dumps of an ordinary user"
+	ok "dumps are the same for an ordinary user" cmp first out
+	# shellcheck disable=SC2086 # words
+	run $user "$hermit" run --strict --bind="$guest" -- "$guest"
+	expect 0 "calls of an ordinary user"
+	ok "calls of an ordinary user give what they give natively" diff native out
+fi
 
 # One numbering by every door.
 run "$hermit" run --strict -- sh -c 'ip link add zz type veth peer name aa; ip -o link | cut -d: -f1-2; python3 -c "

@@ -38,23 +38,22 @@ int notify_handle_option(struct guest *g, int handle, int level, int name, int *
 	return getsockopt(handle, level, name, ret_value, &len) < 0 ? -errno : 0;
 }
 
-/* A socket in the network namespace of the thread; we are in our own again afterwards. */
+static int make_socket(void *protocol)
+{
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, *(int *)protocol);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* A socket in the network namespace of the thread. */
 static int socket_there(struct notify *n, pid_t tid, int protocol)
 {
-	_cleanup_close_ int home = -1, there = -1, fd = -1;
+	_cleanup_close_ int there = -1;
 	char name[32];
-	int r;
 
 	(void)snprintf(name, sizeof(name), "%d/ns/net", tid);
-	home = openat(n->proc_fd, "self/ns/net", O_RDONLY | O_CLOEXEC);
 	there = openat(n->proc_fd, name, O_RDONLY | O_CLOEXEC);
-	if (home < 0 || there < 0 || setns(there, CLONE_NEWNET) < 0)
-		return -errno;
-	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
-	r = fd < 0 ? -errno : 0;
-	if (setns(home, CLONE_NEWNET) < 0)
-		return -errno;
-	return r < 0 ? r : take_fd(&fd);
+	return there < 0 ? -errno : elsewhere(there, make_socket, &protocol);
 }
 
 /* Everything that comes at once: netlink answers while the request is sent, and goes on while it is read. */

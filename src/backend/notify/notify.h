@@ -251,6 +251,10 @@ int notify_fifo_hold(struct guest *g, int task, int dirfd, const char *path);
 int notify_handle_bind(struct guest *g, int handle, const struct sockaddr_storage *address, socklen_t len);
 int notify_handle_address(struct guest *g, int handle, struct sockaddr_storage *ret_address, socklen_t *ret_len);
 
+/* --- elsewhere.c --- */
+/* Calls the function in the network namespace (-1: in a new one) with all signals blocked; what it returns, or -errno. */
+int elsewhere(int netns, int (*function)(void *argument), void *argument);
+
 /* --- network.c --- */
 ssize_t notify_handle_send(struct guest *g, int handle, const void *buf, size_t len, const void *to, socklen_t to_len);
 ssize_t notify_handle_receive(struct guest *g, int handle, void *buf, size_t len, void *ret_from, socklen_t from_len);

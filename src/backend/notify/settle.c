@@ -123,19 +123,11 @@ static int raise_loopback(void)
 	return fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request) < 0 ? -errno : 0;
 }
 
-/* In a namespace of its own, so that neither host nor guest has anything to do with it. */
-static int connect_privately(struct notify *n, struct network_probe *probe)
+static int connect_there(void *probe)
 {
-	_cleanup_close_ int home = -1;
-	int r;
+	int r = raise_loopback();
 
-	home = openat(n->proc_fd, "self/ns/net", O_RDONLY | O_CLOEXEC);
-	if (home < 0 || unshare(CLONE_NEWNET) < 0)
-		return -errno;
-	r = raise_loopback();
-	if (r == 0)
-		r = connect_pair(probe);
-	return setns(home, CLONE_NEWNET) < 0 ? -errno : r;
+	return r < 0 ? r : connect_pair(probe);
 }
 
 static void probe_close(struct network_probe *probe)
@@ -154,7 +146,8 @@ static int probe_open(struct notify *n)
 	if (probe->stat_fd >= 0)
 		return 0;
 	probe->stat_fd = openat(n->proc_fd, "net/softnet_stat", O_RDONLY | O_CLOEXEC);
-	r = probe->stat_fd < 0 ? -errno : connect_privately(n, probe);
+	/* In a namespace of its own, so that neither host nor guest has anything to do with it. */
+	r = probe->stat_fd < 0 ? -errno : elsewhere(-1, connect_there, probe);
 	if (r < 0)
 		probe_close(probe);
 	return r;
