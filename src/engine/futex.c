@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The model of futex(2): see futex.h. Semantics from futex(2) and the kernel's documentation of PI and robust futexes. Words are read and written
+ * The model of futex(2): see futex.h. Semantics from futex(2); locks that know their owner are in futex_pi.c. Words are read and written
  * without atomic instructions: no guest task runs while a call is considered.
  */
 #include "engine/futex.h"
@@ -14,12 +14,9 @@
 #include "base/cleanup.h"
 #include "engine/clock.h"
 #include "engine/engine_internal.h"
+#include "engine/futex_internal.h"
 #include "engine/handlers.h"
 #include "engine/wait.h"
-
-#ifndef FUTEX_LOCK_PI2
-#define FUTEX_LOCK_PI2 13
-#endif
 
 #define OBJECT_SPACE (1ull << 63)
 
@@ -40,17 +37,17 @@ static int key_of(struct engine *e, struct task *t, uint64_t addr, bool private,
 	return 0;
 }
 
-static bool same_key(const struct futex_key *a, const struct futex_key *b)
+bool futex_same_key(const struct futex_key *a, const struct futex_key *b)
 {
 	return a->space == b->space && a->word == b->word;
 }
 
-static int read_word(struct engine *e, struct task *t, uint64_t addr, uint32_t *ret)
+int futex_read_word(struct engine *e, struct task *t, uint64_t addr, uint32_t *ret)
 {
 	return guest_read(e, t, addr, ret, sizeof(*ret));
 }
 
-static int write_word(struct engine *e, struct task *t, uint64_t addr, uint32_t value)
+int futex_write_word(struct engine *e, struct task *t, uint64_t addr, uint32_t value)
 {
 	return guest_write(e, t, addr, &value, sizeof(value));
 }
@@ -81,7 +78,7 @@ void futex_deinit(struct engine *e)
 	e->futexes.waiters = NULL;
 }
 
-static struct futex_waiter *enqueue(struct engine *e, struct task *t, const struct futex_key *key, uint64_t addr,
+struct futex_waiter *futex_enqueue(struct engine *e, struct task *t, const struct futex_key *key, uint64_t addr,
 				    uint32_t bitset)
 {
 	struct futex_waiter *w;
@@ -99,7 +96,7 @@ static struct futex_waiter *enqueue(struct engine *e, struct task *t, const stru
 	return w;
 }
 
-static int wake_waiter(struct engine *e, struct futex_waiter *w)
+int futex_wake_waiter(struct engine *e, struct futex_waiter *w)
 {
 	DL_DELETE(e->futexes.waiters, w);
 	w->woken = true;
@@ -112,7 +109,7 @@ static uint64_t count_waiters(struct engine *e, const struct futex_key *key, uin
 	uint64_t n = 0;
 
 	DL_FOREACH(e->futexes.waiters, w)
-		n += same_key(&w->key, key) && w->bitset & bitset;
+		n += futex_same_key(&w->key, key) && w->bitset & bitset;
 	return n;
 }
 
@@ -122,7 +119,7 @@ static struct futex_waiter *nth_waiter(struct engine *e, const struct futex_key 
 	struct futex_waiter *w;
 
 	DL_FOREACH(e->futexes.waiters, w) {
-		if (same_key(&w->key, key) && w->bitset & bitset && nth-- == 0)
+		if (futex_same_key(&w->key, key) && w->bitset & bitset && nth-- == 0)
 			break;
 	}
 	return w;
@@ -140,7 +137,7 @@ static int wake_key(struct engine *e, const struct futex_key *key, int n, uint32
 		if (!waiting)
 			break;
 		w = nth_waiter(e, key, bitset, chaos_draw(e, waiting));
-		r = wake_waiter(e, w);
+		r = futex_wake_waiter(e, w);
 		if (r < 0)
 			return r;
 	}
@@ -156,56 +153,8 @@ int futex_wake_addr(struct engine *e, struct task *t, uint64_t addr, int n)
 	return r < 0 ? r : 0;
 }
 
-static uint32_t waiters_bit(struct engine *e, const struct futex_key *key)
-{
-	struct futex_waiter *w;
-
-	DL_FOREACH(e->futexes.waiters, w) {
-		if (same_key(&w->key, key))
-			return FUTEX_WAITERS;
-	}
-	return 0;
-}
-
-/* Hands a PI lock to its first waiter; `extra`: FUTEX_OWNER_DIED or 0. The word is reachable through the waiter. */
-static int hand_over(struct engine *e, struct futex_waiter *w, uint32_t extra)
-{
-	struct futex_key key = w->key;
-	struct task *t = w->task;
-	uint64_t addr = w->addr;
-	int r;
-
-	r = wake_waiter(e, w);
-	if (r < 0)
-		return r;
-	r = write_word(e, t, addr, (uint32_t)t->vtid | extra | waiters_bit(e, &key));
-	return r == -EFAULT || r == -ESRCH ? 0 : r;
-}
-
-int futex_owner_died(struct engine *e)
-{
-	struct futex_waiter *w, *tmp, *before;
-	uint32_t word;
-	int r;
-
-	DL_FOREACH_SAFE(e->futexes.waiters, w, tmp) {
-		/* Only the first waiter of a word is woken. */
-		DL_FOREACH(e->futexes.waiters, before) {
-			if (before == w || same_key(&before->key, &w->key))
-				break;
-		}
-		if (before != w || read_word(e, w->task, w->addr, &word) < 0 || !(word & FUTEX_OWNER_DIED) ||
-		    word & FUTEX_TID_MASK)
-			continue;
-		r = w->pi ? hand_over(e, w, FUTEX_OWNER_DIED) : wake_waiter(e, w);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
 /* Reads the timeout argument and notes the deadline. A positive return is an errno for the guest. */
-static int note_timeout(struct engine *e, struct task *t, int op, bool realtime)
+int futex_note_timeout(struct engine *e, struct task *t, int op, bool realtime)
 {
 	uint64_t addr = t->call.args[3], ns, deadline;
 	struct timespec ts;
@@ -248,14 +197,6 @@ static int continue_wait(struct engine *e, struct task *t, struct verdict *v)
 	return verdict_block(v);
 }
 
-struct futex_call {
-	uint64_t addr, addr2;
-	int op;
-	bool private, realtime;
-	uint32_t val, val2, val3;
-	struct futex_key key, key2;
-};
-
 static int op_wait(struct engine *e, struct task *t, struct futex_call *c, struct verdict *v)
 {
 	uint32_t bitset = c->op == FUTEX_WAIT ? FUTEX_BITSET_MATCH_ANY : c->val3, word;
@@ -264,15 +205,15 @@ static int op_wait(struct engine *e, struct task *t, struct futex_call *c, struc
 
 	if (!bitset)
 		return verdict_errno(v, EINVAL);
-	r = note_timeout(e, t, c->op, c->realtime);
+	r = futex_note_timeout(e, t, c->op, c->realtime);
 	if (r)
 		return r < 0 ? r : verdict_errno(v, r);
-	r = read_word(e, t, c->addr, &word);
+	r = futex_read_word(e, t, c->addr, &word);
 	if (r < 0)
 		return r == -EFAULT ? verdict_errno(v, EFAULT) : r;
 	if (word != c->val)
 		return verdict_errno(v, EAGAIN);
-	w = enqueue(e, t, &c->key, c->addr, bitset);
+	w = futex_enqueue(e, t, &c->key, c->addr, bitset);
 	if (!w)
 		return -ENOMEM;
 	if (c->op == FUTEX_WAIT_REQUEUE_PI) {
@@ -302,17 +243,17 @@ static int op_requeue(struct engine *e, struct task *t, struct futex_call *c, st
 	if ((int)c->val < 0 || (int)c->val2 < 0)
 		return verdict_errno(v, EINVAL);
 	if (c->op == FUTEX_CMP_REQUEUE) {
-		r = read_word(e, t, c->addr, &word);
+		r = futex_read_word(e, t, c->addr, &word);
 		if (r < 0)
 			return r == -EFAULT ? verdict_errno(v, EFAULT) : r;
 		if (word != c->val3)
 			return verdict_errno(v, EAGAIN);
 	}
 	DL_FOREACH_SAFE(e->futexes.waiters, w, tmp) {
-		if (!same_key(&w->key, &c->key))
+		if (!futex_same_key(&w->key, &c->key))
 			continue;
 		if (woken < (int)c->val) {
-			r = wake_waiter(e, w);
+			r = futex_wake_waiter(e, w);
 			if (r < 0)
 				return r;
 			woken++;
@@ -369,9 +310,9 @@ static int op_wake_op(struct engine *e, struct task *t, struct futex_call *c, st
 		return verdict_errno(v, ENOSYS);
 	if (c->val3 >> 28 & FUTEX_OP_OPARG_SHIFT)
 		oparg = (int32_t)(1u << (oparg & 31));
-	r = read_word(e, t, c->addr2, &old);
+	r = futex_read_word(e, t, c->addr2, &old);
 	if (r >= 0)
-		r = write_word(e, t, c->addr2, wake_op_apply(op, old, (uint32_t)oparg));
+		r = futex_write_word(e, t, c->addr2, wake_op_apply(op, old, (uint32_t)oparg));
 	if (r < 0)
 		return r == -EFAULT ? verdict_errno(v, EFAULT) : r;
 	r = wake_key(e, &c->key, (int)c->val, FUTEX_BITSET_MATCH_ANY);
@@ -387,109 +328,6 @@ static int op_wake_op(struct engine *e, struct task *t, struct futex_call *c, st
 	return verdict_return(v, n);
 }
 
-static bool owner_lives(struct engine *e, uint32_t vtid)
-{
-	struct task *t;
-
-	LL_FOREACH(e->tasks, t) {
-		if ((uint32_t)t->vtid == vtid && !t->leader_gone)
-			return true;
-	}
-	return false;
-}
-
-static int op_lock_pi(struct engine *e, struct task *t, struct futex_call *c, struct verdict *v)
-{
-	struct futex_waiter *w;
-	uint32_t word, owner;
-	int r;
-
-	r = read_word(e, t, c->addr, &word);
-	if (r < 0)
-		return r == -EFAULT ? verdict_errno(v, EFAULT) : r;
-	owner = word & FUTEX_TID_MASK;
-	if (owner == (uint32_t)t->vtid)
-		return verdict_errno(v, EDEADLK);
-	if (!owner) {
-		r = write_word(e, t, c->addr,
-			       (uint32_t)t->vtid | (word & FUTEX_OWNER_DIED) | waiters_bit(e, &c->key));
-		return r == -EFAULT ? verdict_errno(v, EFAULT) : r < 0 ? r : verdict_return(v, 0);
-	}
-	if (!owner_lives(e, owner))
-		return verdict_errno(v, ESRCH);
-	if (c->op == FUTEX_TRYLOCK_PI)
-		return verdict_errno(v, EAGAIN);
-	r = note_timeout(e, t, c->op, c->op == FUTEX_LOCK_PI || c->realtime);
-	if (r)
-		return r < 0 ? r : verdict_errno(v, r);
-	r = write_word(e, t, c->addr, word | FUTEX_WAITERS);
-	if (r < 0)
-		return r == -EFAULT ? verdict_errno(v, EFAULT) : r;
-	w = enqueue(e, t, &c->key, c->addr, FUTEX_BITSET_MATCH_ANY);
-	if (!w)
-		return -ENOMEM;
-	w->pi = true;
-	return verdict_block(v);
-}
-
-static int op_unlock_pi(struct engine *e, struct task *t, struct futex_call *c, struct verdict *v)
-{
-	struct futex_waiter *w;
-	uint32_t word;
-	int r;
-
-	r = read_word(e, t, c->addr, &word);
-	if (r < 0)
-		return r == -EFAULT ? verdict_errno(v, EFAULT) : r;
-	if ((word & FUTEX_TID_MASK) != (uint32_t)t->vtid)
-		return verdict_errno(v, EPERM);
-	DL_FOREACH(e->futexes.waiters, w) {
-		if (same_key(&w->key, &c->key) && w->pi)
-			break;
-	}
-	r = w ? hand_over(e, w, 0) : write_word(e, t, c->addr, 0);
-	return r < 0 ? r : verdict_return(v, 0);
-}
-
-static int op_cmp_requeue_pi(struct engine *e, struct task *t, struct futex_call *c, struct verdict *v)
-{
-	struct futex_waiter *w, *tmp;
-	uint32_t word, lock;
-	int done = 0, r;
-
-	if (c->val != 1)
-		return verdict_errno(v, EINVAL);
-	r = read_word(e, t, c->addr, &word);
-	if (r >= 0 && word != c->val3)
-		return verdict_errno(v, EAGAIN);
-	if (r >= 0)
-		r = read_word(e, t, c->addr2, &lock);
-	if (r < 0)
-		return r == -EFAULT ? verdict_errno(v, EFAULT) : r;
-	DL_FOREACH_SAFE(e->futexes.waiters, w, tmp) {
-		if (!same_key(&w->key, &c->key) || done > (int)c->val2)
-			continue;
-		if (!same_key(&w->pi_target, &c->key2))
-			return verdict_errno(v, EINVAL);
-		w->key = c->key2;
-		w->addr = w->pi_target_addr;
-		w->pi = true;
-		done++;
-		if (!(lock & FUTEX_TID_MASK)) {
-			lock = (uint32_t)w->task->vtid;
-			r = hand_over(e, w, 0);
-		} else {
-			lock |= FUTEX_WAITERS;
-			r = write_word(e, t, c->addr2, lock);
-		}
-		if (r < 0)
-			return r == -EFAULT ? verdict_errno(v, EFAULT) : r;
-	}
-	return verdict_return(v, done);
-}
-
-typedef int futex_op_fn(struct engine *e, struct task *t, struct futex_call *c, struct verdict *v);
-
 static const struct {
 	futex_op_fn *run;
 	bool second_key, may_realtime;
@@ -499,14 +337,14 @@ static const struct {
 	[FUTEX_REQUEUE] = { op_requeue, true, false },
 	[FUTEX_CMP_REQUEUE] = { op_requeue, true, false },
 	[FUTEX_WAKE_OP] = { op_wake_op, true, false },
-	[FUTEX_LOCK_PI] = { op_lock_pi, false, false },
-	[FUTEX_UNLOCK_PI] = { op_unlock_pi, false, false },
-	[FUTEX_TRYLOCK_PI] = { op_lock_pi, false, false },
+	[FUTEX_LOCK_PI] = { futex_lock_pi, false, false },
+	[FUTEX_UNLOCK_PI] = { futex_unlock_pi, false, false },
+	[FUTEX_TRYLOCK_PI] = { futex_lock_pi, false, false },
 	[FUTEX_WAIT_BITSET] = { op_wait, false, true },
 	[FUTEX_WAKE_BITSET] = { op_wake, false, false },
 	[FUTEX_WAIT_REQUEUE_PI] = { op_wait, true, true },
-	[FUTEX_CMP_REQUEUE_PI] = { op_cmp_requeue_pi, true, false },
-	[FUTEX_LOCK_PI2] = { op_lock_pi, false, true },
+	[FUTEX_CMP_REQUEUE_PI] = { futex_cmp_requeue_pi, true, false },
+	[FUTEX_LOCK_PI2] = { futex_lock_pi, false, true },
 };
 
 /* One word's key; a positive return is an errno for the guest. */

@@ -3,12 +3,25 @@
 #ifndef HS_ENGINE_PROCFS_ROWS_H
 #define HS_ENGINE_PROCFS_ROWS_H
 
+#include <stdbool.h>
+
 #include "engine/procfs.h"
+#include "engine/traits.h"
 
 enum { PROCFS_RESIDENT_KB = 4096 }; /* what every process is said to have in memory */
 
+/* procfs_stat.c: 'R', 'S' ... as Linux would say of a task that does what the guest's does; its traits, of a zombie those of a fresh one. */
+char procfs_state_letter(const struct procfs_view *view);
+struct task_traits procfs_traits(const struct procfs_view *view);
+bool procfs_is_realtime(const struct task_traits *traits);
+procfs_fn procfs_filter_stat, procfs_filter_statm;
+
+/* procfs_status.c */
+procfs_fn procfs_filter_status;
+
 /* procfs_task.c */
-procfs_fn procfs_filter_stat, procfs_filter_statm, procfs_filter_status;
+procfs_fn procfs_filter_id_map, procfs_make_limits;
+#define PROCFS_NO_IO "rchar: 0\nwchar: 0\nsyscr: 0\nsyscw: 0\nread_bytes: 0\nwrite_bytes: 0\ncancelled_write_bytes: 0\n"
 
 /* procfs_maps.c: the mappings, with numbers of ours and without the clock page; residency is fixed. */
 procfs_fn procfs_filter_maps, procfs_filter_smaps, procfs_filter_numa_maps;

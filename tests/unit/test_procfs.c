@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows of /proc over texts as kernels wrote them (Linux 6.1, 6.12, 6.18), and what finds the rows. */
+/* Rows of /proc over texts as kernels wrote them (Linux 6.18), and what finds the rows. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdio.h>

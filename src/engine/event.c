@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How the engine takes note of what happened: see engine_event() in engine.h. */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <utlist.h>
+
+#include "engine/engine_internal.h"
+#include "engine/wait.h"
+
+/* Clock reads since the last event were made by the task that ran: they took their time. */
+static void absorb_clock_reads(struct engine *e, struct task *t)
+{
+	struct clock_page *page = e->g->clock_page;
+	uint64_t cost;
+
+	if (!page || !page->reads)
+		return;
+	if (__builtin_mul_overflow(page->reads, page->cost_ns, &cost))
+		cost = 0; /* the guest wrote nonsense there */
+	page->reads = 0;
+	e->stats.clock_reads += cost / page->cost_ns;
+	task_charge(e, t, cost);
+}
+
+/* Puts a task that was stopped by an event back into the queue: to the front, it still has its turn. */
+static int ready(struct engine *e, struct task *t, enum verdict_kind kind)
+{
+	t->state = TASK_READY;
+	t->in_call = false;
+	t->verdict = (struct verdict){ .kind = kind };
+	return sched_push_front(&e->sched, t);
+}
+
+static int on_call(struct engine *e, struct task *t, const struct event *event)
+{
+	struct call *c = &t->call;
+	bool adrift;
+	int r;
+
+	*c = (struct call){ .nr = event->call.nr, .ip = event->call.ip, .first = true };
+	memcpy(c->args, event->call.args, sizeof(c->args));
+	task_release_hold(e, t);
+	c->row = policy_row(c->nr);
+	task_charge(e, t, c->row->cost_ns);
+	c->start_ns = e->clock.now_ns;
+	if (c->nr >= 0 && c->nr < (int)(sizeof(e->stats.calls) / sizeof(e->stats.calls[0])))
+		e->stats.calls[c->nr]++;
+	if (t->sleep.valid && (t->sleep.nr != c->nr || memcmp(t->sleep.args, c->args, sizeof(t->sleep.args))))
+		t->sleep.valid = false;
+	process_unmark_dying(e, t->process);
+	r = task_check_cpu(e, t);
+	if (r < 0)
+		return r;
+	adrift = t->state == TASK_ADRIFT;
+	t->state = TASK_READY;
+	t->in_call = true;
+	if (adrift || e->clock.now_ns >= t->slice_end_ns) { /* adrift: somebody else has the turn by now */
+		sched_policy_yield(&e->policy, t);
+		return sched_push_back(&e->sched, t);
+	}
+	return sched_push_front(&e->sched, t);
+}
+
+/* What the kernel returns from a call that it will make again once signals are dealt with. */
+static bool is_restart_code(int64_t result)
+{
+	return result == WAIT_ERESTARTSYS || result == WAIT_ERESTARTNOINTR || result == WAIT_ERESTARTNOHAND;
+}
+
+/* The call that was given up for being watched, made again: nothing of it is new. */
+static bool is_repeat(const struct task *t, const struct event *event)
+{
+	const struct call *c = &t->call;
+
+	return c->disturbed && c->nr == event->call.nr && c->ip == event->call.ip &&
+	       !memcmp(c->args, event->call.args, sizeof(c->args));
+}
+
+static int on_repeat(struct engine *e, struct task *t)
+{
+	t->call.disturbed = false;
+	t->state = TASK_READY;
+	t->in_call = true;
+	e->watched = t;
+	return 0;
+}
+
+static int on_done(struct engine *e, struct task *t, const struct event *event)
+{
+	bool adrift = t->state == TASK_ADRIFT;
+
+	t->state = TASK_READY;
+	if (t->call.watched) {
+		t->call.disturbed = is_restart_code(event->result);
+		t->call.watched = t->in_call = false;
+		t->verdict = (struct verdict){ .kind = VERDICT_GO };
+		if (adrift) /* somebody else has the turn by now */
+			return sched_push_back(&e->sched, t);
+		e->watched = t;
+		return 0;
+	}
+	t->call.done = true;
+	t->call.result = event->result;
+	return sched_push_front(&e->sched, t);
+}
+
+static int on_birth(struct engine *e, struct task *parent, const struct event *event)
+{
+	bool vfork = parent->clone_flags & CLONE_VFORK;
+	struct task *child;
+	int r;
+
+	child = task_born(e, parent, event->birth.child, event->birth.vtid, event->birth.vpid);
+	if (!child)
+		return -ENOMEM;
+	child->state = TASK_READY;
+	child->verdict = (struct verdict){ .kind = VERDICT_GO };
+	r = sched_push_back(&e->sched, child);
+	if (r < 0)
+		return r;
+	e->stats.births++;
+	r = ready(e, parent, VERDICT_GO);
+	if (r < 0)
+		return r;
+	if (!vfork) {
+		chaos_fork(e, parent, child);
+		return 0;
+	}
+	sched_remove(&e->sched, parent);
+	parent->state = TASK_VFORK;
+	parent->vfork_child = child;
+	return 0;
+}
+
+static int on_exec(struct engine *e, struct task *t)
+{
+	struct exec_image image = {
+		.set_hwcap = e->options.set_hwcap,
+		.hwcap = e->options.hwcap,
+		.hwcap2 = e->options.hwcap2,
+	};
+	struct code_found found = { 0 };
+	int r;
+
+	process_unmark_dying(e, t->process);
+	r = task_exec(e, t);
+	if (r < 0)
+		return r;
+	e->stats.execs++;
+	rng_bytes(&t->rng, image.random, sizeof(image.random));
+	r = e->g->ops->exec_setup(e->g, t->id, &image, &found);
+	if (r == -ESRCH)
+		return 0;
+	trap_note_code(e, &found);
+	return r < 0 ? r : ready(e, t, VERDICT_GO);
+}
+
+static int on_death(struct engine *e, struct task *t, const struct event *event)
+{
+	struct process *p = t->process;
+	bool others = p->n_tasks > 1;
+	int r;
+
+	e->stats.deaths++;
+	/* A signal kills the whole process: the others' ends are under way. */
+	if (others && WIFSIGNALED(event->wait_status))
+		process_mark_dying(e, p);
+	r = task_died(e, t, event->wait_status);
+	/* Only the leader that is gone already is left: its event, the process's end, is under way. */
+	if (r >= 0 && others && p->n_tasks == 1 && p->leader && p->leader->leader_gone)
+		process_mark_dying(e, p);
+	return r;
+}
+
+static int on_signal(struct engine *e, struct task *t, const struct event *event)
+{
+	struct signal_state s;
+	int signo = event->siginfo.si_signo, r;
+	bool caught;
+
+	e->stats.signals++;
+	clock_charge(&e->clock, 1000);
+	r = e->g->ops->signal_state(e->g, t->id, &s);
+	if (r < 0)
+		return r == -ESRCH ? 0 : r;
+	caught = s.caught & 1ull << (signo - 1);
+	t->signal_is_fatal = !caught && !(s.ignored & 1ull << (signo - 1)) && signal_default_is_fatal(signo);
+	if (caught)
+		t->sleep.valid = false;
+	r = ready(e, t, VERDICT_SIGNAL);
+	t->verdict.siginfo = event->siginfo;
+	itimers_delivered(t->process, &t->verdict.siginfo);
+	return r;
+}
+
+static int on_trap(struct engine *e, struct task *t, const struct event *event)
+{
+	int r;
+
+	trap_answer(e, t, event);
+	r = task_check_cpu(e, t);
+	if (r < 0)
+		return r;
+	t->state = TASK_READY;
+	t->in_call = false;
+	if (e->clock.now_ns >= t->slice_end_ns)
+		return sched_push_back(&e->sched, t);
+	return sched_push_front(&e->sched, t);
+}
+
+/* The first line of the stack. */
+static void name_place(struct engine *e, struct task *t, char *buf, size_t size)
+{
+	char *stack = NULL, *line;
+
+	(void)snprintf(buf, size, "thread %d", t->vtid);
+	if (e->g->ops->backtrace && e->g->ops->backtrace(e->g, t->id, &stack) == 0 && stack) {
+		line = stack + strspn(stack, " ");
+		line[strcspn(line, "\n")] = '\0';
+		(void)snprintf(buf, size, "thread %d in %s", t->vtid, line + (strncmp(line, "#0 ", 3) ? 0 : 3));
+	}
+	free(stack);
+}
+
+/* It has given up its turn. Going round once more would change nothing until somebody else does something. */
+static int on_spin(struct engine *e, struct task *t, const struct event *event)
+{
+	char where[200];
+
+	if (event->spin.forced) {
+		task_charge(e, t, e->options.quantum_ns);
+		name_place(e, t, where, sizeof(where));
+		engine_report_uncontrolled(e, "a loop without end, left at the limit of real time", where);
+	}
+	t->state = TASK_SPINNING;
+	t->in_call = false;
+	t->spin_changes = e->changes;
+	t->verdict = (struct verdict){ .kind = event->spin.forced ? VERDICT_GO : VERDICT_SPIN };
+	return 0;
+}
+
+static bool all_stopped(struct engine *e, struct process *p)
+{
+	struct task *t;
+
+	LL_FOREACH(e->tasks, t) {
+		if (t->process == p && t->state != TASK_STOPPED && !t->leader_gone)
+			return false;
+	}
+	return true;
+}
+
+static int on_stopped(struct engine *e, struct task *t)
+{
+	struct process *p = t->process;
+	struct task *other;
+	int r;
+
+	t->state = TASK_STOPPED;
+	p->stopped = true;
+	LL_FOREACH(e->tasks, other) {
+		if (other->process != p || other->state != TASK_BLOCKED)
+			continue;
+		r = task_wake(e, other, WAKE_SIGNAL);
+		if (r < 0)
+			return r;
+	}
+	if (all_stopped(e, p)) {
+		p->stop_unreported = true;
+		p->continue_unreported = false;
+		r = process_changed(e, p);
+		if (r < 0)
+			return r;
+	}
+	return ready(e, t, VERDICT_LISTEN);
+}
+
+static int on_continued(struct engine *e, struct task *t)
+{
+	struct process *p = t->process;
+	int r;
+
+	if (e->n_expected)
+		e->n_expected--;
+	if (p->stopped) {
+		p->stopped = p->stop_unreported = false;
+		p->continue_unreported = true;
+		r = process_changed(e, p);
+		if (r < 0)
+			return r;
+	}
+	t->state = TASK_READY;
+	t->in_call = false;
+	t->verdict = (struct verdict){ .kind = VERDICT_GO };
+	return sched_push_back(&e->sched, t);
+}
+
+/* The running task has been silent for long. In the kernel: it blocks where we did not expect it; the others go on. */
+static int on_alarm(struct engine *e, struct task *t, const struct event *event)
+{
+	bool others = sched_peek(&e->sched) || waits_next_deadline(e) != TIME_NEVER;
+
+	if (e->running != t)
+		return 0;
+	if (!event->in_kernel)
+		return e->g->ops->seek_loop ? e->g->ops->seek_loop(e->g, t->id, others) : 0;
+	engine_report_uncontrolled(e, "blocked in the kernel", t->call.row ? t->call.row->name : "start");
+	t->state = TASK_ADRIFT;
+	e->n_adrift++;
+	e->running = NULL;
+	return 0;
+}
+
+/* It is on its way to its first call whoever has the turn: its time begins with that call. */
+static int on_join(struct engine *e, const struct event *event)
+{
+	struct task *t;
+
+	t = task_joined(e, event->task, event->join.vtid, event->join.vpid);
+	if (!t)
+		return -ENOMEM;
+	t->state = TASK_ADRIFT;
+	e->n_adrift++;
+	return 0;
+}
+
+static int on_outside(struct engine *e, const struct event *event)
+{
+	siginfo_t info = { .si_signo = event->signo, .si_code = SI_USER };
+	int r;
+
+	if (event->signo == 0) {
+		signals_changed(e, NULL);
+		return 0;
+	}
+	if (!e->first || !e->first->leader)
+		return 0;
+	r = e->g->ops->signal_send(e->g, e->first->leader->id, false, &info);
+	if (r < 0 && r != -ESRCH)
+		return r;
+	signals_changed(e, e->first);
+	return 0;
+}
+
+static int dispatch(struct engine *e, struct task *t, const struct event *event)
+{
+	switch (event->kind) {
+	case EVENT_CALL:
+		return is_repeat(t, event) ? on_repeat(e, t) : on_call(e, t, event);
+	case EVENT_DONE:
+		return on_done(e, t, event);
+	case EVENT_BIRTH:
+		return on_birth(e, t, event);
+	case EVENT_EXEC:
+		return on_exec(e, t);
+	case EVENT_EXIT:
+		return on_death(e, t, event);
+	case EVENT_SIGNAL:
+		return on_signal(e, t, event);
+	case EVENT_STOPPED:
+		return on_stopped(e, t);
+	case EVENT_CONTINUED:
+		return on_continued(e, t);
+	case EVENT_ALARM:
+		return on_alarm(e, t, event);
+	case EVENT_TRAP:
+		return on_trap(e, t, event);
+	case EVENT_SPIN:
+		return on_spin(e, t, event);
+	case EVENT_OUTSIDE:
+		return on_outside(e, event);
+	case EVENT_JOIN:
+		return on_join(e, event);
+	case EVENT_NONE:
+		break;
+	}
+	return -EINVAL;
+}
+
+/* When an alarm comes is the host's affair, and a watched result is no event of the run: neither is a turn. */
+static bool is_turn(const struct task *t, const struct event *event)
+{
+	if (event->kind == EVENT_DONE)
+		return !t || !t->call.watched;
+	if (event->kind == EVENT_CALL)
+		return !t || !is_repeat(t, event);
+	return event->kind != EVENT_ALARM;
+}
+
+/* A watched call that was disturbed and its repetition are nobody's affair. */
+static bool is_hidden(const struct task *t, const struct event *event)
+{
+	if (!t)
+		return false;
+	if (event->kind == EVENT_DONE)
+		return t->call.watched && is_restart_code(event->result);
+	return event->kind == EVENT_CALL && is_repeat(t, event);
+}
+
+static bool is_from_outside(const struct event *event)
+{
+	return event->kind == EVENT_OUTSIDE || event->kind == EVENT_JOIN;
+}
+
+int engine_event(struct engine *e, const struct event *event)
+{
+	struct task *t = is_from_outside(event) ? NULL : task_find(e, event->task);
+	int r;
+
+	if (is_turn(t, event)) {
+		e->turn++;
+		e->stats.turns++;
+		e->changes += event->kind != EVENT_SPIN || !event->spin.idle;
+		if (t)
+			sched_policy_event(&e->policy, t);
+	}
+	e->actor = is_from_outside(event) ? -1 : event->task;
+	for (size_t i = 0; i < e->n_observers && !is_hidden(t, event); i++)
+		if (e->observers[i].event)
+			e->observers[i].event(e->observers[i].arg, e, event);
+	if (!is_from_outside(event)) {
+		if (!t)
+			return engine_fail(e, ESRCH, "event of task %d, which does not exist", event->task);
+		if (event->kind != EVENT_ALARM) {
+			if (t->state == TASK_ADRIFT)
+				e->n_adrift--;
+			else if (t->state == TASK_READY && event->kind != EVENT_EXIT)
+				sched_remove(&e->sched, t);
+			if (e->running == t) {
+				absorb_clock_reads(e, t);
+				e->running = NULL;
+			}
+		}
+	}
+	if (t && event->kind != EVENT_TRAP && event->kind != EVENT_ALARM)
+		t->trap_streak = 0;
+	r = dispatch(e, t, event);
+	return r < 0 ? engine_fail(e, -r, "event %d of task %d at turn %llu", (int)event->kind, event->task,
+				   (unsigned long long)e->turn)
+		     : 0;
+}
