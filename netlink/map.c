@@ -266,6 +266,15 @@ int nl_map_fill(struct nl_map *map, const void *dump, size_t len)
 	return 0;
 }
 
+bool nl_map_has_links(const struct nl_map *map)
+{
+	bool has = map->next_index > FIRST_INDEX;
+
+	for (size_t i = 0; i < map->n_links; i++)
+		has |= map->links[i].virtual_index != LOOPBACK_INDEX;
+	return has;
+}
+
 uint32_t nl_map_index(const struct nl_map *map, enum nl_direction direction, uint32_t index, bool *ret_known)
 {
 	const struct nl_link *link = NULL;

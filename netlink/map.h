@@ -83,6 +83,9 @@ const struct nl_link *nl_map_find_real(const struct nl_map *map, uint32_t real_i
 const struct nl_link *nl_map_find_virtual(const struct nl_map *map, uint32_t virtual_index);
 const struct nl_link *nl_map_find_name(const struct nl_map *map, const char *name);
 
+/* Has the namespace, or had it, links beside loopback? This depends on the run, not on the kernel's numbers. */
+bool nl_map_has_links(const struct nl_map *map);
+
 /*
  * Translates an index. 0 and negative numbers ("none", "all", "default") are themselves. *ret_known, if not NULL, tells
  * whether the map holds the link; an unknown real index becomes 0 unless it lies in the mirror.

@@ -13,6 +13,7 @@
 #include "engine/fdtable.h"
 #include "engine/handle_netlink.h"
 #include "engine/handlers.h"
+#include "engine/link_numbers.h"
 #include "engine/paths.h"
 #include "engine/sockets.h"
 #include "netlink/protocols.h"
@@ -110,6 +111,7 @@ static int bind_for(struct engine *e, struct task *t, struct sockaddr_storage *a
 	handle = e->g->ops->fd_borrow(e->g, t->id, (int)t->call.args[0]);
 	if (handle < 0)
 		return handle == -EBADF ? verdict_errno(v, EBADF) : handle;
+	link_numbers_address(e, t, address, len);
 	r = address->ss_family == AF_UNIX ? bind_any_name(e, handle) : bind_any_port(e, handle, address, len);
 	e->g->ops->handle_release(e->g, handle);
 	return verdict_return(v, r);

@@ -24,6 +24,7 @@
 #define EXEC_ONLY CALL_EXEC_ONLY
 #define IO      CALL_TOUCHES_IO
 #define PIECES  CALL_PIECEWISE
+#define LINKS   CALL_LINKS
 
 /* Arguments that are values. */
 #define INT     { .kind = ARG_INT }

@@ -97,6 +97,7 @@ enum {
 	CALL_SIGNALS = 1 << 5,   /* may queue a signal for somebody: signal state is looked at afterwards */
 	CALL_EXEC_ONLY = 1 << 8, /* passes in the filter when argument 2, a protection, has no PROT_EXEC */
 	CALL_TOUCHES_IO = 1 << 6, /* may make somebody's descriptor ready: readiness is asked again afterwards */
+	CALL_LINKS = 1 << 9,     /* may name links of the network namespace: they are translated around it (link_numbers.h) */
 	CALL_PIECEWISE = 1 << 7, /* stops early when the task is asked to stop: its result is not watched (engine_options.results) */
 };
 

@@ -10,6 +10,7 @@
 #include <utlist.h>
 
 #include "engine/engine_internal.h"
+#include "engine/link_numbers.h"
 #include "engine/fdtable.h"
 #include "engine/wait.h"
 
@@ -82,6 +83,7 @@ static void task_free(struct engine *e, struct task *t)
 		return;
 	wait_clear(e, t);
 	task_release_hold(e, t);
+	link_numbers_forget(t);
 	fdtable_unref(e, t->fds);
 	mm_unref(t->mm);
 	free(t);

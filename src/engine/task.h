@@ -85,6 +85,7 @@ struct mm {
 };
 
 struct fdtable;
+struct link_patches;
 
 struct process {
 	struct process *next; /* all living and zombie processes, in order of birth */
@@ -121,6 +122,7 @@ struct task {
 	bool signal_is_fatal; /* of the signal in `verdict` */
 	bool leader_gone;  /* exited leader whose other threads live on */
 	struct call call;
+	struct link_patches *links; /* owned by link_numbers.c; NULL: nothing is translated around the call */
 	struct verdict verdict; /* what it is told at its next resume, when not in a call */
 	struct wait wait;
 	uint64_t queue_seq; /* place in the run queue */

@@ -9,6 +9,7 @@
 #include <utlist.h>
 
 #include "engine/engine_internal.h"
+#include "engine/link_numbers.h"
 #include "engine/fdtable.h"
 #include "engine/wait.h"
 
@@ -91,7 +92,7 @@ static int consider_call(struct engine *e, struct task *t, struct verdict *v)
 	case CLASS_ORDER:
 	case CLASS_FIXUP:
 	case CLASS_EMULATE:
-		return row->handler(e, t, v);
+		return row->flags & CALL_LINKS ? link_numbers_call(e, t, v) : row->handler(e, t, v);
 	}
 	return engine_fail(e, EINVAL, "the policy row of %s has no class", row->name);
 }

@@ -60,11 +60,40 @@ expect_out "1: lo
 3: zz@aa
 3 aa [(1, 'lo'), (2, 'aa'), (3, 'zz')]" "numbers of links"
 
+# Every call that names a link, where the kernel's numbers are those that a run shows, and in a run where they are not: of two links
+# that are made together the second is numbered first.
+cat >links.sh <<'X'
+ip link set lo up
+echo 0 >/proc/sys/net/ipv6/conf/default/accept_dad
+echo 1 >/proc/sys/net/ipv6/conf/default/addr_gen_mode
+eval "$add"
+ip link set aa up
+ip link set zz up
+ip addr add fe80::a/64 dev aa nodad
+ip addr add fe80::ff:fe00:3/64 dev zz nodad
+ip addr add 10.0.0.1/24 dev aa
+exec python3 "$links"
+X
+export add="ip link add index 2 name aa address 02:00:00:00:00:02 type veth peer name zz index 3 address 02:00:00:00:00:03"
+export links=$top_srcdir/tests/guests/link_calls.py
+# shellcheck disable=SC2086 # words
+run $natively sh links.sh
+expect 0 "calls that name links, natively"
+cp out native
+for add in "ip link add aa type veth peer name zz" "ip link add zz type veth peer name aa"; do
+	run "$hermit" run --strict -e add -e links -- sh links.sh
+	expect 0 "calls that name links"
+	ok "calls that name links give what they give natively: $add" diff native out
+done
+
 # What only means something in the guest's own hands.
 run "$hermit" run --strict -- sh -c 'ip link add one type veth peer name two; ip link set one netns 1'
 expect 2 "a link cannot go to another namespace"
 run "$hermit" run --strict -- python3 -c 'import socket
-try: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 16)
-except OSError as e: print(e.errno)'
-expect_out 93 "a family that is not modelled"
+import errno
+for family, number in [(socket.AF_NETLINK, n) for n in range(32)] + [(socket.AF_PACKET, 0)]:
+    try: socket.socket(family, socket.SOCK_RAW, number); print(family, number)
+    except OSError as e: assert e.errno == (errno.EPROTONOSUPPORT if family == socket.AF_NETLINK else errno.EAFNOSUPPORT)'
+expect_out "16 0
+16 4" "families that are not modelled are refused"
 finish

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where links stand: see link_shapes.h. */
+#include "engine/link_shapes.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+
+#ifndef SO_BINDTOIFINDEX
+#define SO_BINDTOIFINDEX 62
+#endif
+#ifndef SCM_TIMESTAMPING_PKTINFO
+#define SCM_TIMESTAMPING_PKTINFO 58
+#endif
+
+enum {
+	IN6_PKTINFO_2292 = 2, /* IPV6_2292PKTINFO */
+	IN6_PKTOPTIONS_2292 = 6,
+	OFFENDER = 16, /* of struct sock_extended_err: the address behind it */
+};
+
+#define INDEX_ONLY { LINK_FIELD_INDEX, 0 }
+
+static const struct link_shape address = { sizeof(struct sockaddr_in6), sizeof(struct sockaddr_in6), { { LINK_FIELD_ADDRESS, 0 } } };
+static const struct link_shape index_host = { 4, 4, { INDEX_ONLY } };
+static const struct link_shape index_network = { 4, 4, { { LINK_FIELD_INDEX_BE, 0 } } };
+/* struct in6_pktinfo and struct ipv6_mreq */
+static const struct link_shape ip6_index = { 20, 20, { { LINK_FIELD_INDEX, 16 }, { LINK_FIELD_IP6, 0 } } };
+static const struct link_shape in6_ifreq = { 24, 24, { { LINK_FIELD_INDEX, 20 }, { LINK_FIELD_IP6, 0 } } };
+/* shorter ones (struct ip_mreq, struct in_addr) name a link by its address */
+static const struct link_shape ip_mreqn = { 12, 12, { { LINK_FIELD_INDEX, 8 } } };
+static const struct link_shape ip_pktinfo = { 12, 12, { INDEX_ONLY } };
+static const struct link_shape group_req = { 136, 136, { INDEX_ONLY, { LINK_FIELD_ADDRESS, 8 } } };
+static const struct link_shape group_source = { 264, 264, { INDEX_ONLY, { LINK_FIELD_ADDRESS, 8 }, { LINK_FIELD_ADDRESS, 136 } } };
+static const struct link_shape extended_error = { OFFENDER + 28, OFFENDER + 28, { { LINK_FIELD_ADDRESS, OFFENDER } } };
+
+_Static_assert(sizeof(struct group_source_req) == LINK_SHAPE_MAX && sizeof(struct group_req) == 136, "layout");
+
+struct named_shape {
+	int level, name;
+	unsigned uses; /* LINK_SET... */
+	const struct link_shape *shape;
+};
+
+enum { SET = LINK_SET, BOTH = LINK_SET | LINK_ANSWER, ASKED = LINK_SET | LINK_QUESTION };
+
+static const struct named_shape options[] = {
+	{ SOL_SOCKET, SO_BINDTOIFINDEX, BOTH, &index_host },
+	{ IPPROTO_IP, IP_MULTICAST_IF, SET, &ip_mreqn },
+	{ IPPROTO_IP, IP_ADD_MEMBERSHIP, SET, &ip_mreqn },
+	{ IPPROTO_IP, IP_DROP_MEMBERSHIP, SET, &ip_mreqn },
+	{ IPPROTO_IP, IP_UNICAST_IF, BOTH, &index_network },
+	{ IPPROTO_IP, MCAST_JOIN_GROUP, SET, &group_req },
+	{ IPPROTO_IP, MCAST_LEAVE_GROUP, SET, &group_req },
+	{ IPPROTO_IP, MCAST_MSFILTER, ASKED, &group_req },
+	{ IPPROTO_IP, MCAST_JOIN_SOURCE_GROUP, SET, &group_source },
+	{ IPPROTO_IP, MCAST_LEAVE_SOURCE_GROUP, SET, &group_source },
+	{ IPPROTO_IP, MCAST_BLOCK_SOURCE, SET, &group_source },
+	{ IPPROTO_IP, MCAST_UNBLOCK_SOURCE, SET, &group_source },
+	{ IPPROTO_IPV6, IPV6_MULTICAST_IF, BOTH, &index_host },
+	{ IPPROTO_IPV6, IPV6_UNICAST_IF, BOTH, &index_network },
+	{ IPPROTO_IPV6, IPV6_JOIN_GROUP, SET, &ip6_index },
+	{ IPPROTO_IPV6, IPV6_LEAVE_GROUP, SET, &ip6_index },
+	{ IPPROTO_IPV6, IPV6_JOIN_ANYCAST, SET, &ip6_index },
+	{ IPPROTO_IPV6, IPV6_LEAVE_ANYCAST, SET, &ip6_index },
+	{ IPPROTO_IPV6, IPV6_PKTINFO, SET, &ip6_index },
+	{ IPPROTO_IPV6, MCAST_JOIN_GROUP, SET, &group_req },
+	{ IPPROTO_IPV6, MCAST_LEAVE_GROUP, SET, &group_req },
+	{ IPPROTO_IPV6, MCAST_MSFILTER, ASKED, &group_req },
+	{ IPPROTO_IPV6, MCAST_JOIN_SOURCE_GROUP, SET, &group_source },
+	{ IPPROTO_IPV6, MCAST_LEAVE_SOURCE_GROUP, SET, &group_source },
+	{ IPPROTO_IPV6, MCAST_BLOCK_SOURCE, SET, &group_source },
+	{ IPPROTO_IPV6, MCAST_UNBLOCK_SOURCE, SET, &group_source },
+};
+
+static const struct named_shape controls[] = {
+	{ SOL_SOCKET, SCM_TIMESTAMPING_PKTINFO, BOTH, &index_host },
+	{ IPPROTO_IP, IP_PKTINFO, BOTH, &ip_pktinfo },
+	{ IPPROTO_IP, IP_RECVERR, BOTH, &extended_error },
+	{ IPPROTO_IPV6, IPV6_PKTINFO, BOTH, &ip6_index },
+	{ IPPROTO_IPV6, IN6_PKTINFO_2292, BOTH, &ip6_index },
+	{ IPPROTO_IPV6, IPV6_RECVERR, BOTH, &extended_error },
+	{ IPPROTO_IPV6, IPV6_ORIGDSTADDR, BOTH, &address },
+};
+
+const struct link_shape *link_shape_of_address(void)
+{
+	return &address;
+}
+
+const struct link_shape *link_shape_of_request(void)
+{
+	return &in6_ifreq;
+}
+
+const struct link_shape *link_shape_of_control(int level, int type)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(controls); i++)
+		if (controls[i].level == level && controls[i].name == type)
+			return controls[i].shape;
+	return NULL;
+}
+
+const struct link_shape *link_shape_of_option(int level, int name, unsigned use)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+		if (options[i].level == level && options[i].name == name && (options[i].uses & use))
+			return options[i].shape;
+	return NULL;
+}
+
+bool link_option_is_control(int level, int name)
+{
+	return (level == IPPROTO_IP && name == IP_PKTOPTIONS) || (level == IPPROTO_IPV6 && name == IN6_PKTOPTIONS_2292);
+}
+
+/* Is it made from a MAC, or the group of one that is (netlink/map.h)? */
+static bool follows_mac(const unsigned char *ip6)
+{
+	static const unsigned char solicited[13] = { 0xff, 2, [11] = 1, [12] = 0xff };
+
+	return memcmp(ip6, solicited, sizeof(solicited)) == 0 || (ip6[11] == 0xff && ip6[12] == 0xfe);
+}
+
+/* *real, if it is not 0, is the link that an address beside it belongs to. */
+static bool translate_index(const struct nl_map *map, enum nl_direction direction, unsigned char *bytes, uint32_t *real)
+{
+	uint32_t before, index;
+
+	memcpy(&before, bytes, sizeof(before));
+	index = nl_map_index(map, direction, before, NULL);
+	memcpy(bytes, &index, sizeof(index));
+	*real = direction == NL_TO_REAL ? index : before;
+	return before != 0;
+}
+
+static bool translate_ip6(const struct nl_map *map, enum nl_direction direction, unsigned char *bytes, uint32_t real)
+{
+	bool follows = follows_mac(bytes);
+
+	if (follows)
+		nl_map_ip6(map, direction, real, bytes);
+	return follows;
+}
+
+static bool translate_address(const struct nl_map *map, enum nl_direction direction, unsigned char *bytes)
+{
+	sa_family_t family;
+	uint32_t real;
+	bool found;
+
+	memcpy(&family, bytes, sizeof(family));
+	if (family != AF_INET6)
+		return false;
+	found = translate_index(map, direction, bytes + offsetof(struct sockaddr_in6, sin6_scope_id), &real);
+	return translate_ip6(map, direction, bytes + offsetof(struct sockaddr_in6, sin6_addr), real) || found;
+}
+
+static size_t field_size(enum link_field_kind kind)
+{
+	switch (kind) {
+	case LINK_FIELD_NONE:
+		break;
+	case LINK_FIELD_INDEX:
+	case LINK_FIELD_INDEX_BE:
+		return sizeof(uint32_t);
+	case LINK_FIELD_IP6:
+		return sizeof(struct in6_addr);
+	case LINK_FIELD_ADDRESS:
+		return sizeof(struct sockaddr_in6);
+	}
+	return 0;
+}
+
+static bool translate_network_order(const struct nl_map *map, enum nl_direction direction, unsigned char *bytes)
+{
+	uint32_t index, real;
+	bool found;
+
+	memcpy(&index, bytes, sizeof(index));
+	index = ntohl(index);
+	found = translate_index(map, direction, (unsigned char *)&index, &real);
+	index = htonl(index);
+	memcpy(bytes, &index, sizeof(index));
+	return found;
+}
+
+bool link_shape_translate(const struct nl_map *map, enum nl_direction direction, const struct link_shape *shape,
+			  unsigned char *bytes, size_t len)
+{
+	uint32_t real = 0;
+	bool found = false;
+
+	if (len < shape->least)
+		return false;
+	for (size_t i = 0; i < LINK_SHAPE_FIELDS; i++) {
+		enum link_field_kind kind = shape->fields[i].kind;
+		unsigned char *at = bytes + shape->fields[i].at;
+
+		if (shape->fields[i].at + field_size(kind) > len)
+			continue;
+		if (kind == LINK_FIELD_INDEX)
+			found |= translate_index(map, direction, at, &real);
+		else if (kind == LINK_FIELD_INDEX_BE)
+			found |= translate_network_order(map, direction, at);
+		else if (kind == LINK_FIELD_IP6)
+			found |= translate_ip6(map, direction, at, real);
+		else if (kind == LINK_FIELD_ADDRESS)
+			found |= translate_address(map, direction, at);
+	}
+	return found;
+}
