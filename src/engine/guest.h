@@ -201,6 +201,8 @@ struct guest_ops {
 	int (*fd_borrow)(struct guest *g, int task, int fd);
 	void (*handle_release)(struct guest *g, int handle);
 	int (*handle_info)(struct guest *g, int handle, struct fd_info *ret_info);
+	/* Its open flags alone (O_NONBLOCK...), which others who have the open file may have changed; or -errno. */
+	int (*handle_flags)(struct guest *g, int handle);
 	/*
 	 * Asks for readiness. timeout_ms 0: at once. -1: wait in real time, only for external input. Returns the count of ready handles;
 	 * -EINTR when a host signal arrived meanwhile (it is then reported by wait()).

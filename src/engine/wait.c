@@ -142,13 +142,9 @@ int wait_fd(struct engine *e, struct task *t, int fd, short events)
 
 int wait_is_nonblocking(struct engine *e, struct task *t)
 {
-	struct fd_info info;
-	int r;
+	int flags = e->g->ops->handle_flags(e->g, t->wait.polls[0].handle);
 
-	r = e->g->ops->handle_info(e->g, t->wait.polls[0].handle, &info);
-	if (r < 0)
-		return r;
-	return (info.open_flags & O_NONBLOCK) != 0;
+	return flags < 0 ? flags : (flags & O_NONBLOCK) != 0;
 }
 
 int waits_expire(struct engine *e)

@@ -87,6 +87,13 @@ static int fake_info(struct guest *g, int handle, struct fd_info *ret)
 	return 0;
 }
 
+static int fake_flags(struct guest *g, int handle)
+{
+	(void)g;
+	(void)handle;
+	return 0;
+}
+
 static short readiness(const struct fake_guest *f, int handle)
 {
 	const struct fake_pipe *p = &f->pipes[handle / 2];
@@ -178,6 +185,7 @@ static const struct guest_ops fake_ops = {
 	.fd_borrow = fake_borrow,
 	.handle_release = fake_release,
 	.handle_info = fake_info,
+	.handle_flags = fake_flags,
 	.handles_poll = fake_poll,
 	.handle_write = fake_handle_write,
 	.signal_state = fake_signal_state,

@@ -27,7 +27,7 @@ static int reopen(struct guest *g, int task, int dirfd, const char *path, int fl
 
 	if (!t)
 		return -ESRCH;
-	fd = paths_open(n, t->tid, dirfd, path, 0);
+	fd = paths_open(n, t->tid, dirfd, path, 0, NULL);
 	if (fd < 0)
 		return fd;
 	(void)snprintf(link, sizeof(link), "self/fd/%d", fd);

@@ -21,12 +21,11 @@ static struct timespec from_statx(struct statx_timestamp t)
 	return (struct timespec){ .tv_sec = t.tv_sec, .tv_nsec = t.tv_nsec };
 }
 
-static bool is_synthetic(int fd)
+static bool is_synthetic(struct notify *n, int fd, uint64_t dev)
 {
-	struct statfs fs;
+	long type = info_fs_type(n, fd, dev);
 
-	return fstatfs(fd, &fs) == 0 && (fs.f_type == PROC_SUPER_MAGIC || fs.f_type == SYSFS_MAGIC ||
-					 fs.f_type == CGROUP_SUPER_MAGIC || fs.f_type == CGROUP2_SUPER_MAGIC);
+	return type == PROC_SUPER_MAGIC || type == SYSFS_MAGIC || type == CGROUP_SUPER_MAGIC || type == CGROUP2_SUPER_MAGIC;
 }
 
 /* Files of procfs and its kin are known by their names. */
@@ -38,51 +37,72 @@ static void key_by_name(struct notify *n, int fd, struct file_stat *stat)
 		stat->ino = objects_key(name);
 }
 
+int files_statx(int fd, struct statx *ret)
+{
+	return statx(fd, "", AT_EMPTY_PATH | AT_STATX_SYNC_AS_STAT, STATX_BASIC_STATS | STATX_BTIME, ret) < 0 ? -errno : 0;
+}
+
+static void to_file_stat(struct notify *n, int fd, const struct statx *x, struct file_stat *ret)
+{
+	uint64_t dev = makedev(x->stx_dev_major, x->stx_dev_minor);
+
+	*ret = (struct file_stat){
+		.mode = x->stx_mode,
+		.nlink = x->stx_nlink,
+		.uid = x->stx_uid,
+		.gid = x->stx_gid,
+		.blksize = x->stx_blksize,
+		.dev = dev,
+		.ino = x->stx_ino,
+		.rdev = makedev(x->stx_rdev_major, x->stx_rdev_minor),
+		.size = x->stx_size,
+		.blocks = x->stx_blocks,
+		.attributes = x->stx_attributes,
+		.attributes_mask = x->stx_attributes_mask,
+		.atime = from_statx(x->stx_atime),
+		.mtime = from_statx(x->stx_mtime),
+		.ctime = from_statx(x->stx_ctime),
+		.btime = from_statx(x->stx_btime),
+		.synthetic = is_synthetic(n, fd, dev),
+	};
+	key_by_name(n, fd, ret);
+}
+
 int notify_handle_stat(struct guest *g, int handle, struct file_stat *ret)
 {
 	struct statx x;
+	int r;
 
-	if (statx(handle, "", AT_EMPTY_PATH | AT_STATX_SYNC_AS_STAT, STATX_BASIC_STATS | STATX_BTIME, &x) < 0)
-		return -errno;
-	*ret = (struct file_stat){
-		.mode = x.stx_mode,
-		.nlink = x.stx_nlink,
-		.uid = x.stx_uid,
-		.gid = x.stx_gid,
-		.blksize = x.stx_blksize,
-		.dev = makedev(x.stx_dev_major, x.stx_dev_minor),
-		.ino = x.stx_ino,
-		.rdev = makedev(x.stx_rdev_major, x.stx_rdev_minor),
-		.size = x.stx_size,
-		.blocks = x.stx_blocks,
-		.attributes = x.stx_attributes,
-		.attributes_mask = x.stx_attributes_mask,
-		.atime = from_statx(x.stx_atime),
-		.mtime = from_statx(x.stx_mtime),
-		.ctime = from_statx(x.stx_ctime),
-		.btime = from_statx(x.stx_btime),
-		.synthetic = is_synthetic(handle),
-	};
-	key_by_name(notify_of(g), handle, ret);
-	return 0;
+	r = files_statx(handle, &x);
+	if (r == 0)
+		to_file_stat(notify_of(g), handle, &x, ret);
+	return r;
 }
 
 int notify_path_stat(struct guest *g, int task, int dirfd, const char *path, int flags, struct file_stat *ret)
 {
 	const struct notify_task *t = notify_find(g, task);
+	struct notify *n = notify_of(g);
 	_cleanup_close_ int fd = -1;
+	struct statx x;
+	int r = 0;
 
 	if (!t)
 		return -ESRCH;
 	if (!path[0] && !(flags & AT_EMPTY_PATH))
 		return -ENOENT;
-	if (path[0])
-		fd = paths_open(notify_of(g), t->tid, dirfd, path, flags & AT_SYMLINK_NOFOLLOW);
-	else if (dirfd == AT_FDCWD)
-		fd = paths_open(notify_of(g), t->tid, dirfd, ".", 0);
-	else
-		fd = handles_borrow(notify_of(g), t->tid, dirfd);
-	return fd < 0 ? fd : notify_handle_stat(g, fd, ret);
+	if (path[0]) {
+		fd = paths_open(n, t->tid, dirfd, path, flags & AT_SYMLINK_NOFOLLOW, &x);
+	} else if (dirfd == AT_FDCWD) {
+		fd = paths_open(n, t->tid, dirfd, ".", 0, &x);
+	} else {
+		fd = handles_borrow(n, t->tid, dirfd);
+		r = fd < 0 ? fd : files_statx(fd, &x);
+	}
+	if (fd < 0 || r < 0)
+		return fd < 0 ? fd : r;
+	to_file_stat(n, fd, &x, ret);
+	return 0;
 }
 
 /* Names and entries grow in two blocks; they are joined at the end. */
@@ -160,7 +180,9 @@ static void key_entries_by_name(struct notify *n, int fd, struct dir_entry *entr
 {
 	char directory[4096], name[4096 + 256];
 
-	if (!is_synthetic(fd) || objects_name(n, 0, fd, directory, sizeof(directory)) < 0)
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || !is_synthetic(n, fd, st.st_dev) || objects_name(n, 0, fd, directory, sizeof(directory)) < 0)
 		return;
 	for (size_t i = 0; i < count; i++) {
 		if (!strcmp(entries[i].name, "."))

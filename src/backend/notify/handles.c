@@ -114,6 +114,14 @@ int notify_handle_info(struct guest *g, int handle, struct fd_info *ret_info)
 	return info_of_fd(notify_of(g), handle, ret_info);
 }
 
+int notify_handle_flags(struct guest *g, int handle)
+{
+	int flags = fcntl(handle, F_GETFL);
+
+	(void)g;
+	return flags < 0 ? -errno : flags;
+}
+
 int notify_pidfd_target(struct guest *g, int task, int fd)
 {
 	_cleanup_close_ int handle = -1;
@@ -254,7 +262,7 @@ static bool plain_is_safe(int fd, int error)
 }
 
 /* signalfds give the signals of whoever asks: of the supervisor here. */
-static bool is_signalfd(const struct notify *n, int fd)
+static bool is_signalfd(struct notify *n, int fd)
 {
 	struct fd_info info;
 

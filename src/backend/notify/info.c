@@ -61,16 +61,32 @@ static const struct magic_kind magic_kinds[] = {
 	{ ANON_INODE_FS_MAGIC, FD_NONE }, /* its name decides */
 };
 
-/* The kind by file system, or `otherwise` for ordinary ones. */
-static enum fd_kind kind_by_file_system(const struct notify *n, int fd, enum fd_kind otherwise)
+/* A device has one file system for as long as it is mounted: it is asked for once. */
+long info_fs_type(struct notify *n, int fd, uint64_t dev)
 {
 	struct statfs fs;
+
+	if (n->fs_generation != n->generation)
+		memset(n->fs_known, 0, sizeof(n->fs_known));
+	n->fs_generation = n->generation;
+	for (size_t i = 0; i < FS_KNOWN; i++)
+		if (n->fs_known[i].type && n->fs_known[i].dev == dev)
+			return n->fs_known[i].type;
+	if (fstatfs(fd, &fs) < 0)
+		return 0;
+	n->fs_known[n->fs_next] = (struct known_fs){ .dev = dev, .type = fs.f_type };
+	n->fs_next = (n->fs_next + 1) % FS_KNOWN;
+	return fs.f_type;
+}
+
+/* The kind by file system, or `otherwise` for ordinary ones. */
+static enum fd_kind kind_by_file_system(struct notify *n, int fd, uint64_t dev, enum fd_kind otherwise)
+{
+	unsigned long type = (unsigned long)info_fs_type(n, fd, dev);
 	size_t i;
 
-	if (fstatfs(fd, &fs) < 0)
-		return otherwise;
 	for (i = 0; i < ARRAY_SIZE(magic_kinds); i++) {
-		if ((unsigned long)fs.f_type != magic_kinds[i].magic)
+		if (type != magic_kinds[i].magic)
 			continue;
 		return magic_kinds[i].kind == FD_NONE ? anonymous_kind(n, fd) : magic_kinds[i].kind;
 	}
@@ -111,13 +127,13 @@ static enum fd_kind device_kind(dev_t rdev)
 														  FD_CHAR;
 }
 
-static enum fd_kind kind_of(const struct notify *n, int fd, const struct stat *st, struct fd_info *info)
+static enum fd_kind kind_of(struct notify *n, int fd, const struct stat *st, struct fd_info *info)
 {
 	switch (st->st_mode & S_IFMT) {
 	case S_IFREG:
-		return kind_by_file_system(n, fd, FD_FILE);
+		return kind_by_file_system(n, fd, st->st_dev, FD_FILE);
 	case S_IFDIR:
-		return kind_by_file_system(n, fd, FD_DIR);
+		return kind_by_file_system(n, fd, st->st_dev, FD_DIR);
 	case S_IFIFO:
 		return FD_PIPE;
 	case S_IFSOCK:
@@ -127,7 +143,7 @@ static enum fd_kind kind_of(const struct notify *n, int fd, const struct stat *s
 	case S_IFBLK:
 		return FD_BLOCK;
 	default:
-		return kind_by_file_system(n, fd, FD_OTHER);
+		return kind_by_file_system(n, fd, st->st_dev, FD_OTHER);
 	}
 }
 
@@ -144,7 +160,7 @@ static bool is_external(const struct notify *n, const struct stat *st)
 	return false;
 }
 
-int info_of_object(const struct notify *n, int fd, struct fd_info *ret_info)
+int info_of_object(struct notify *n, int fd, struct fd_info *ret_info)
 {
 	struct fd_info info = { 0 };
 	struct stat st;
@@ -168,7 +184,7 @@ int info_of_object(const struct notify *n, int fd, struct fd_info *ret_info)
 	return 0;
 }
 
-int info_of_fd(const struct notify *n, int fd, struct fd_info *ret_info)
+int info_of_fd(struct notify *n, int fd, struct fd_info *ret_info)
 {
 	int r;
 

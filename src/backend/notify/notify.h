@@ -36,7 +36,20 @@ struct object_id {
 	uint64_t dev, ino;
 };
 
-enum { PIDFD_CACHE_SIZE = 16, OUTSIDE_MAX = 64 };
+enum { PIDFD_CACHE_SIZE = 16, OUTSIDE_MAX = 64, CPUID_KNOWN = 128, FS_KNOWN = 16 };
+
+/* A device, and the type of the file system that is on it (statfs): info.c */
+struct known_fs {
+	uint64_t dev;
+	long type; /* 0: empty */
+};
+
+/* An answer of the host's processor: trap.c */
+struct cpuid_known {
+	bool valid;
+	uint32_t leaf, subleaf;
+	struct insn_cpuid answer;
+};
 
 /* pidfds of the tasks whose descriptors were borrowed last: bounded, so that many threads do not hold many descriptors. */
 struct pidfd_cache {
@@ -102,6 +115,10 @@ struct notify {
 	struct pidfd_cache pidfds;
 	struct object_table objects;
 	struct network_probe probe;
+	struct cpuid_known cpuid[CPUID_KNOWN];
+	struct known_fs fs_known[FS_KNOWN];
+	unsigned fs_next;
+	uint64_t fs_generation; /* of n->generation: what is known is from then */
 	struct vdso_image *vdso, *vdso_page; /* either may be NULL */
 	int clock_page_fd;
 	int root_fd; /* the guest's root directory, -1 before backend_start() */
@@ -110,6 +127,7 @@ struct notify {
 	size_t n_mounts;
 	struct path_contexts *path_contexts; /* paths.c */
 	uint64_t generation;                 /* of what paths depend on: grows when it may have changed */
+	uint64_t cwd_generation;             /* the same of current directories */
 	pid_t self;
 	uid_t euid;
 
@@ -203,6 +221,7 @@ int memory_force_write(struct notify *n, pid_t tid, uint64_t addr, const void *b
 int notify_fd_borrow(struct guest *g, int task, int fd);
 void notify_handle_release(struct guest *g, int handle);
 int notify_handle_info(struct guest *g, int handle, struct fd_info *ret_info);
+int notify_handle_flags(struct guest *g, int handle);
 int notify_handles_poll(struct guest *g, struct handle_poll *polls, size_t n_polls, int timeout_ms);
 ssize_t notify_handle_read(struct guest *g, int handle, void *buf, size_t len);
 ssize_t notify_handle_write(struct guest *g, int handle, const void *buf, size_t len);
@@ -221,9 +240,11 @@ int handles_borrow(struct notify *n, pid_t tid, int fd);
 void handles_note_outside(struct notify *n, pid_t tid, const int *fds);
 
 /* --- info.c: what a descriptor of ours is --- */
-int info_of_fd(const struct notify *n, int fd, struct fd_info *ret_info);
+int info_of_fd(struct notify *n, int fd, struct fd_info *ret_info);
 /* As info_of_fd, but what an O_PATH descriptor stands for. */
-int info_of_object(const struct notify *n, int fd, struct fd_info *ret_info);
+int info_of_object(struct notify *n, int fd, struct fd_info *ret_info);
+/* The type of the file system (statfs(2)) behind a descriptor of ours, on device dev (stat(2)); 0: it cannot be told. */
+long info_fs_type(struct notify *n, int fd, uint64_t dev);
 
 /* --- paths.c --- */
 /* Notes the root that the guest's paths are resolved in. */
@@ -231,13 +252,19 @@ int paths_init(struct notify *n, pid_t tid);
 void paths_deinit(struct notify *n);
 /* A task is gone: its thread id may come again. */
 void paths_forget(struct notify *n, pid_t tid);
-/* Whether a call may change where paths lead for anybody: credentials, root, mounts. Then n->generation is to grow. */
-bool paths_changed_by(int nr);
-/* An O_PATH descriptor of what the task's path leads to (flags: AT_SYMLINK_NOFOLLOW), or -errno as for path_stat. */
-int paths_open(struct notify *n, pid_t tid, int dirfd, const char *path, int flags);
+/* The kernel is about to run a call that may change where paths lead for anybody: credentials, root, mounts, directories. */
+void paths_note_call(struct notify *n, int nr);
+struct statx;
+/*
+ * An O_PATH descriptor of what the task's path leads to (flags: AT_SYMLINK_NOFOLLOW) and, unless ret_stat is NULL, its basic
+ * statistics and time of birth; or -errno as for path_stat.
+ */
+int paths_open(struct notify *n, pid_t tid, int dirfd, const char *path, int flags, struct statx *ret_stat);
 int notify_path_info(struct guest *g, int task, int dirfd, const char *path, int flags, struct fd_info *ret_info);
 
 /* --- files.c: what files are --- */
+/* Basic statistics and time of birth. */
+int files_statx(int fd, struct statx *ret);
 int notify_path_stat(struct guest *g, int task, int dirfd, const char *path, int flags, struct file_stat *ret);
 int notify_handle_stat(struct guest *g, int handle, struct file_stat *ret);
 int notify_handle_list(struct guest *g, int handle, struct dir_entry **ret_entries, size_t *ret_n);

@@ -18,6 +18,7 @@
 #include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -42,6 +43,8 @@ struct path_context {
 	pid_t tid;           /* 0: empty */
 	uint64_t generation; /* of n->generation */
 	struct identity identity;
+	int cwd; /* O_PATH; -1: not opened yet */
+	uint64_t cwd_generation;
 };
 
 enum { CONTEXTS = 8 };
@@ -159,6 +162,8 @@ int paths_init(struct notify *n, pid_t tid)
 	n->path_contexts = calloc(1, sizeof(*n->path_contexts));
 	if (!n->path_contexts)
 		return -ENOMEM;
+	for (size_t i = 0; i < CONTEXTS; i++)
+		n->path_contexts->slots[i].cwd = -1;
 	n->root_fd = procfs_open(n, tid, "root", O_PATH | O_DIRECTORY);
 	if (n->root_fd < 0)
 		return n->root_fd;
@@ -181,8 +186,17 @@ static int check_root(const struct notify *n, pid_t tid)
 	return 0;
 }
 
+static void clear_context(struct path_context *context)
+{
+	cleanup_close(&context->cwd);
+	context->cwd = -1;
+	context->tid = 0;
+}
+
 void paths_deinit(struct notify *n)
 {
+	for (size_t i = 0; n->path_contexts && i < CONTEXTS; i++)
+		clear_context(&n->path_contexts->slots[i]);
 	cleanup_close(&n->root_fd);
 	free(n->path_contexts);
 	n->path_contexts = NULL;
@@ -194,10 +208,10 @@ void paths_forget(struct notify *n, pid_t tid)
 
 	for (i = 0; n->path_contexts && i < CONTEXTS; i++)
 		if (n->path_contexts->slots[i].tid == tid)
-			n->path_contexts->slots[i].tid = 0;
+			clear_context(&n->path_contexts->slots[i]);
 }
 
-bool paths_changed_by(int nr)
+void paths_note_call(struct notify *n, int nr)
 {
 	static const int calls[] = {
 		SYS_setuid,     SYS_setgid,    SYS_setreuid, SYS_setregid,   SYS_setresuid, SYS_setresgid, SYS_setgroups,
@@ -207,13 +221,12 @@ bool paths_changed_by(int nr)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(calls); i++)
-		if (calls[i] == nr)
-			return true;
-	return false;
+		n->generation += calls[i] == nr;
+	n->cwd_generation += nr == SYS_chdir || nr == SYS_fchdir;
 }
 
 /* The context, known or found out. Valid until the next one is asked for. */
-static int get_context(struct notify *n, pid_t tid, const struct path_context **ret_context)
+static int get_context(struct notify *n, pid_t tid, struct path_context **ret_context)
 {
 	struct path_contexts *contexts = n->path_contexts;
 	struct path_context *context;
@@ -228,7 +241,7 @@ static int get_context(struct notify *n, pid_t tid, const struct path_context **
 	}
 	context = &contexts->slots[contexts->next];
 	contexts->next = (contexts->next + 1) % CONTEXTS;
-	context->tid = 0;
+	clear_context(context);
 	r = check_root(n, tid);
 	if (r == 0)
 		r = read_identity(n, tid, &context->identity);
@@ -272,12 +285,22 @@ static bool prefix_is_doubtful(const struct notify *n, const struct walk *walk, 
 	return fd >= 0 && readlinkat(fd, "", target, sizeof(target)) > 0;
 }
 
-/* Whether a resolution that failed could have gone otherwise for the task itself. */
-static bool failure_is_doubtful(const struct notify *n, const struct walk *walk, const char *path)
+/*
+ * Whether a resolution that failed (with `error`) could have gone otherwise for the task itself: only by way of procfs. One that
+ * fails the same without leaving the mount that it starts on was never there.
+ */
+static bool failure_is_doubtful(const struct notify *n, const struct walk *walk, const char *path, int error)
 {
+	const struct walk within = { .base = walk->base, .resolve = walk->resolve | RESOLVE_NO_XDEV, .flags = walk->flags };
 	size_t len = 0, total = strlen(path);
 	bool end = false;
+	int fd;
 
+	fd = open_at(&within, path, within.flags);
+	if (fd == error)
+		return false;
+	if (fd >= 0)
+		(void)close(fd);
 	while (len < total && !end) {
 		len += strspn(path + len, "/");
 		len += strcspn(path + len, "/");
@@ -288,8 +311,10 @@ static bool failure_is_doubtful(const struct notify *n, const struct walk *walk,
 }
 
 /* An O_PATH descriptor of what the path leads to, or -errno. */
-static int look_up(const struct notify *n, const struct walk *walk, const char *path)
+static int look_up(struct notify *n, const struct walk *walk, const char *path, struct statx *ret_stat)
 {
+	int r;
+
 	_cleanup_close_ int fd = -1;
 
 	fd = open_at(walk, path, walk->flags);
@@ -298,15 +323,19 @@ static int look_up(const struct notify *n, const struct walk *walk, const char *
 	if (fd == -EXDEV || fd == -EAGAIN)
 		return -ENOTSUP; /* a link of procfs to an open file; a rename at the same time */
 	if (fd < 0)
-		return failure_is_doubtful(n, walk, path) ? -ENOTSUP : fd;
-	return is_procfs(fd) ? -ENOTSUP : take_fd(&fd);
+		return failure_is_doubtful(n, walk, path, fd) ? -ENOTSUP : fd;
+	r = files_statx(fd, ret_stat);
+	if (r < 0)
+		return r;
+	return info_fs_type(n, fd, makedev(ret_stat->stx_dev_major, ret_stat->stx_dev_minor)) == PROC_SUPER_MAGIC ? -ENOTSUP :
+														       take_fd(&fd);
 }
 
 /*
  * On procfs only names that mean the same whoever asks are followed: no links at all. 0 or above: found; -ENOTSUP: cannot be told.
  */
 static int look_up_on_procfs(const struct notify *n, const struct identity *identity, int base, uint64_t resolve,
-			     const char *path, int flags)
+			     const char *path, int flags, struct statx *ret_stat)
 {
 	_cleanup_(disguise_take_off) struct disguise disguise = { 0 };
 	struct walk walk = { .base = base, .resolve = resolve | RESOLVE_NO_SYMLINKS };
@@ -315,7 +344,7 @@ static int look_up_on_procfs(const struct notify *n, const struct identity *iden
 	if (disguise_put_on(n, &disguise, identity) < 0)
 		return -ENOTSUP;
 	fd = open_at(&walk, path, flags);
-	return fd >= 0 && is_procfs(fd) ? take_fd(&fd) : -ENOTSUP;
+	return fd >= 0 && is_procfs(fd) && files_statx(fd, ret_stat) == 0 ? take_fd(&fd) : -ENOTSUP;
 }
 
 /* "/proc/self/x" as the task means it: "/proc/2/x". False when the path is not on procfs at its usual place. */
@@ -368,62 +397,78 @@ static int name_from_root(const struct notify *n, pid_t tid, int dirfd, const ch
 }
 
 /* Goes by the task's identity meanwhile. */
-static int look_up_as(const struct notify *n, const struct identity *identity, const struct walk *walk, const char *path)
+static int look_up_as(struct notify *n, const struct identity *identity, const struct walk *walk, const char *path,
+		      struct statx *ret_stat)
 {
 	_cleanup_(disguise_take_off) struct disguise disguise = { 0 };
 	int r;
 
 	r = disguise_put_on(n, &disguise, identity);
-	return r < 0 ? r : look_up(n, walk, path);
+	return r < 0 ? r : look_up(n, walk, path, ret_stat);
 }
 
-static int open_start(struct notify *n, pid_t tid, int dirfd)
+/* The current directory; the descriptor stays the context's. */
+static int current_directory(struct notify *n, struct path_context *context)
 {
-	if (dirfd == AT_FDCWD)
-		return procfs_open(n, tid, "cwd", O_PATH | O_DIRECTORY);
-	return handles_borrow(n, tid, dirfd);
+	if (context->cwd >= 0 && context->cwd_generation == n->cwd_generation)
+		return context->cwd;
+	cleanup_close(&context->cwd);
+	context->cwd = procfs_open(n, context->tid, "cwd", O_PATH | O_DIRECTORY);
+	context->cwd_generation = n->cwd_generation;
+	return context->cwd;
 }
 
-static int open_path(struct notify *n, pid_t tid, const struct identity *identity, int dirfd, const char *path, int flags)
+static int open_relative(struct notify *n, const struct path_context *context, int start, int dirfd, const char *path,
+			 const struct walk *from_root, struct statx *ret_stat)
+{
+	const struct walk walk = { .base = start, .resolve = RESOLVE_BENEATH, .flags = from_root->flags };
+	char name[PATH_SIZE * 2];
+	int fd, r;
+
+	fd = look_up_as(n, &context->identity, &walk, path, ret_stat);
+	if (fd >= 0)
+		return fd;
+	if (is_procfs(start))
+		return look_up_on_procfs(n, &context->identity, start, RESOLVE_BENEATH, path, walk.flags, ret_stat);
+	if (fd != -EXDEV)
+		return fd;
+	/* it leaves the directory it starts from: by the name of that one, then */
+	r = name_from_root(n, context->tid, dirfd, path, name, sizeof(name));
+	return r < 0 ? r : look_up_as(n, &context->identity, from_root, name, ret_stat);
+}
+
+static int open_path(struct notify *n, struct path_context *context, int dirfd, const char *path, int flags,
+		     struct statx *ret_stat)
 {
 	struct walk walk = {
 		.base = n->root_fd,
 		.resolve = RESOLVE_IN_ROOT,
 		.flags = flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0,
 	};
-	struct walk inner = { .resolve = RESOLVE_BENEATH, .flags = walk.flags };
-	_cleanup_close_ int start = -1;
+	_cleanup_close_ int borrowed = -1;
 	char name[PATH_SIZE * 2];
-	int r;
+	int start, r;
 
 	if (path[0] == '/') {
-		r = name_for_others(n, tid, path, name, sizeof(name)) ?
-			    look_up_on_procfs(n, identity, walk.base, walk.resolve, name, walk.flags) :
+		r = name_for_others(n, context->tid, path, name, sizeof(name)) ?
+			    look_up_on_procfs(n, &context->identity, walk.base, walk.resolve, name, walk.flags, ret_stat) :
 			    -ENOTSUP;
-		return r == -ENOTSUP ? look_up_as(n, identity, &walk, path) : r;
+		return r == -ENOTSUP ? look_up_as(n, &context->identity, &walk, path, ret_stat) : r;
 	}
-	start = inner.base = open_start(n, tid, dirfd);
-	if (start < 0)
-		return start;
-	if (is_procfs(start))
-		return look_up_on_procfs(n, identity, start, RESOLVE_BENEATH, path, walk.flags);
-	r = look_up_as(n, identity, &inner, path);
-	if (r != -EXDEV)
-		return r;
-	/* it leaves the directory it starts from: by the name of that one, then */
-	r = name_from_root(n, tid, dirfd, path, name, sizeof(name));
-	return r < 0 ? r : look_up_as(n, identity, &walk, name);
+	start = dirfd == AT_FDCWD ? current_directory(n, context) : (borrowed = handles_borrow(n, context->tid, dirfd));
+	return start < 0 ? start : open_relative(n, context, start, dirfd, path, &walk, ret_stat);
 }
 
-int paths_open(struct notify *n, pid_t tid, int dirfd, const char *path, int flags)
+int paths_open(struct notify *n, pid_t tid, int dirfd, const char *path, int flags, struct statx *ret_stat)
 {
-	const struct path_context *context;
+	struct path_context *context;
+	struct statx unused;
 	int r;
 
 	if (n->root_fd < 0)
 		return -ENOTSUP;
 	r = get_context(n, tid, &context);
-	return r < 0 ? r : open_path(n, tid, &context->identity, dirfd, path, flags);
+	return r < 0 ? r : open_path(n, context, dirfd, path, flags, ret_stat ? ret_stat : &unused);
 }
 
 int notify_path_info(struct guest *g, int task, int dirfd, const char *path, int flags, struct fd_info *ret_info)
@@ -433,6 +478,6 @@ int notify_path_info(struct guest *g, int task, int dirfd, const char *path, int
 
 	if (!t)
 		return -ESRCH;
-	fd = paths_open(notify_of(g), t->tid, dirfd, path, flags);
+	fd = paths_open(notify_of(g), t->tid, dirfd, path, flags, NULL);
 	return fd < 0 ? fd : info_of_object(notify_of(g), fd, ret_info);
 }

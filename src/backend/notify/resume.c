@@ -16,8 +16,7 @@ static void note_call(struct notify *n, struct notify_task *t)
 {
 	if (t->call_nr == SYS_exit_group)
 		t->process->ending = true;
-	if (paths_changed_by(t->call_nr))
-		n->generation++;
+	paths_note_call(n, t->call_nr);
 }
 
 static int answer_continue(struct notify *n, struct notify_task *t, const struct verdict *v)

@@ -29,6 +29,7 @@ static const struct guest_ops notify_ops = {
 	.fd_borrow = notify_fd_borrow,
 	.handle_release = notify_handle_release,
 	.handle_info = notify_handle_info,
+	.handle_flags = notify_handle_flags,
 	.handles_poll = notify_handles_poll,
 	.handle_read = notify_handle_read,
 	.handle_write = notify_handle_write,

@@ -122,9 +122,10 @@ static int on_exec(struct notify *n, pid_t tid)
 	if (r < 0)
 		return r;
 	n->adopting = false;
-	n->generation++; /* of credentials, perhaps */
 	handles_forget(n, former);
 	handles_forget(n, t->tid);
+	paths_forget(n, former); /* its credentials may be others */
+	paths_forget(n, t->tid);
 	event.old_task = t->number;
 	return report(n, t, &event);
 }

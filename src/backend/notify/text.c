@@ -27,31 +27,62 @@ struct area {
 
 enum written { WRITTEN_NOW, WRITTEN_BEFORE, NOT_WRITTEN };
 
-static enum written write_patch(int memory_fd, const struct insn_patch *patch)
+/* Puts one patch into a copy of the text around it. */
+static enum written apply_patch(const struct insn_patch *patch, uint8_t *now)
 {
-	uint8_t now[INSN_PATCH_MAX];
-
-	if (pread(memory_fd, now, patch->len, (off_t)patch->address) != patch->len)
-		return NOT_WRITTEN;
 	if (memcmp(now, patch->bytes, patch->len) == 0)
 		return WRITTEN_BEFORE;
 	if (memcmp(now, patch->original, patch->len) != 0)
 		return NOT_WRITTEN;
-	return pwrite(memory_fd, patch->bytes, patch->len, (off_t)patch->address) == patch->len ? WRITTEN_NOW : NOT_WRITTEN;
+	memcpy(now, patch->bytes, patch->len);
+	return WRITTEN_NOW;
+}
+
+/* How many patches from the first on lie within a page's length of it: nothing is touched that would not be by each of them alone. */
+static size_t count_near(const struct insn_patch *patches, size_t count)
+{
+	size_t n = 1;
+
+	while (n < count && patches[n].address + patches[n].len - patches[0].address <= PAGE)
+		n++;
+	return n;
+}
+
+/* Patches that are near each other: read and written in one piece, as each request costs as much as all the bytes. */
+static void write_near(int memory_fd, const struct insn_patch *patches, size_t count, struct code_found *found)
+{
+	uint64_t start = patches[0].address;
+	size_t len = (size_t)(patches[count - 1].address + patches[count - 1].len - start);
+	unsigned replaced = 0;
+	uint8_t text[PAGE];
+
+	if (pread(memory_fd, text, len, (off_t)start) != (ssize_t)len) {
+		found->missed += count;
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		enum written written = apply_patch(&patches[i], text + (patches[i].address - start));
+
+		replaced += written == WRITTEN_NOW;
+		found->missed += written == NOT_WRITTEN;
+	}
+	if (replaced && pwrite(memory_fd, text, len, (off_t)start) != (ssize_t)len)
+		found->missed += replaced;
+	else
+		found->replaced += replaced;
 }
 
 static int write_patches(struct notify *n, const struct notify_task *t, const struct insn_patch *patches, size_t count,
 			 struct code_found *found)
 {
 	_cleanup_close_ int memory_fd = procfs_open(n, t->tid, "mem", O_RDWR);
+	size_t near;
 
 	if (memory_fd < 0)
 		return memory_fd;
-	for (size_t i = 0; i < count; i++) {
-		enum written written = write_patch(memory_fd, &patches[i]);
-
-		found->replaced += written == WRITTEN_NOW;
-		found->missed += written == NOT_WRITTEN;
+	for (size_t i = 0; i < count; i += near) {
+		near = count_near(patches + i, count - i);
+		write_near(memory_fd, patches + i, near, found);
 	}
 	return 0;
 }

@@ -78,7 +78,22 @@ static int find_faulting(struct notify *n, struct notify_task *t)
 	return kind == INSN_RDTSC || kind == INSN_RDTSCP || kind == INSN_CPUID;
 }
 
-static void describe(const struct notify_task *t, struct event *event)
+/*
+ * What the processor says does not change during a run; asking it is dear in a virtual machine, where the hypervisor answers. What differs
+ * from one processor of the host to another is not shown to guests.
+ */
+static void ask_processor(struct notify *n, uint32_t leaf, uint32_t subleaf, struct insn_cpuid *ret)
+{
+	struct cpuid_known *known = &n->cpuid[(leaf ^ leaf >> 24 ^ subleaf * 31) % CPUID_KNOWN];
+
+	if (!known->valid || known->leaf != leaf || known->subleaf != subleaf) {
+		*known = (struct cpuid_known){ .valid = true, .leaf = leaf, .subleaf = subleaf };
+		cpuid_host_query(NULL, leaf, subleaf, &known->answer);
+	}
+	*ret = known->answer;
+}
+
+static void describe(struct notify *n, const struct notify_task *t, struct event *event)
 {
 	uint32_t leaf = (uint32_t)t->trap.regs.gpr[INSN_RAX], subleaf = (uint32_t)t->trap.regs.gpr[INSN_RCX];
 
@@ -87,10 +102,10 @@ static void describe(const struct notify_task *t, struct event *event)
 	event->trap.subleaf = subleaf;
 	if (event->trap.kind == INSN_CPUID) {
 		event->trap.leaf = leaf;
-		cpuid_host_query(NULL, leaf, subleaf, &event->trap.host[0]);
+		ask_processor(n, leaf, subleaf, &event->trap.host[0]);
 	} else if (event->trap.kind == INSN_XGETBV) {
-		cpuid_host_query(NULL, 13, 0, &event->trap.host[0]);
-		cpuid_host_query(NULL, 13, 1, &event->trap.host[1]);
+		ask_processor(n, 13, 0, &event->trap.host[0]);
+		ask_processor(n, 13, 1, &event->trap.host[1]);
 	}
 }
 
@@ -107,7 +122,7 @@ int trap_recognise(struct notify *n, struct notify_task *t, struct event *event)
 	t->trap.regs = trap_registers(&t->trap.user);
 	r = replaced ? find_replaced(n, t) : find_faulting(n, t);
 	if (r > 0)
-		describe(t, event);
+		describe(n, t, event);
 	return r;
 }
 
