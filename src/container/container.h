@@ -164,6 +164,7 @@ struct container_spec {
 	const struct container_join *joins;
 	size_t n_joins;
 	bool network_host; /* no network namespace of its own */
+	bool network_pair; /* container_pair in the network namespace of its own */
 
 	bool own_init; /* process 1 is our own reaper and the guest is process CONTAINER_GUEST_PID; else the guest is 1 */
 	bool outlive;  /* the container does not die with its creator */
@@ -249,6 +250,16 @@ struct container {
 /* A container that does not exist yet; container_destroy() accepts it. */
 #define CONTAINER_NONE \
 	((struct container){ .init_pidfd = -1, .guest_pidfd = -1, .reaped_fd = -1, .channel = -1, .console_fd = -1 })
+
+/* The two ends of network_pair; the first has the addresses, of which nothing else is in reach. */
+struct container_device_end {
+	const char *name;
+	unsigned index;
+	unsigned char mac[6];
+};
+extern const struct container_device_end container_pair[2];
+#define CONTAINER_PAIR_IP4 { 10, 0, 0, 2 }
+#define CONTAINER_PAIR_IP6 { 0xfd, [15] = 2 }
 
 /* The defaults of `hermit run`: own_init, copy-on-write host, all namespaces, stdio 0 1 2. */
 void container_spec_init(struct container_spec *spec);

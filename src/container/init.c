@@ -148,6 +148,8 @@ static int set_up(const struct container_spec *spec, const struct child_ends *en
 		r = set_names(spec, err);
 	if (r == 0 && (ends->namespaces & CLONE_NEWNET))
 		r = net_loopback_up(err);
+	if (r == 0 && (ends->namespaces & CLONE_NEWNET) && spec->network_pair)
+		r = net_pair_up(err);
 	return r == 0 ? root_enter(spec, ends, err) : r;
 }
 

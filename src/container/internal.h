@@ -148,6 +148,8 @@ int sysctls_apply(const struct container_spec *spec, struct error *err);
 
 /* Brings lo up in the current network namespace, with IPv6 behaving the same each time. */
 int net_loopback_up(struct error *err);
+/* Makes container_pair there, after it. */
+int net_pair_up(struct error *err);
 
 /* ---- guest.c, lookup.c, caps.c ---- */
 

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A network namespace whose only device is lo, up, and the same each time. */
+/* A network namespace with lo, up, and perhaps a pair of devices: the same each time. */
 #include <errno.h>
 #include <fcntl.h>
+#include <libmnl/libmnl.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <linux/veth.h>
 #include <net/if.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -28,21 +32,138 @@ static const struct {
 	{ "/proc/sys/net/ipv6/conf/lo/disable_ipv6", "0" },
 };
 
+const struct container_device_end container_pair[2] = {
+	{ "eth0", 2, { 2, 0, 0, 0, 0, 2 } },
+	{ "peer0", 3, { 2, 0, 0, 0, 0, 3 } },
+};
+
+static int raise_device(int fd, const char *name, struct error *err)
+{
+	struct ifreq request = { 0 };
+
+	memcpy(request.ifr_name, name, strlen(name));
+	if (ioctl(fd, SIOCGIFFLAGS, &request) < 0)
+		return error_errno(err, errno, "cannot read the state of %s", name);
+	request.ifr_flags = (short)(request.ifr_flags | IFF_UP | IFF_RUNNING);
+	return ioctl(fd, SIOCSIFFLAGS, &request) < 0 ? error_errno(err, errno, "cannot bring up %s", name) : 0;
+}
+
 int net_loopback_up(struct error *err)
 {
 	_cleanup_close_ int fd = -1;
-	struct ifreq request = { .ifr_name = "lo" };
 
 	/* A host without IPv6 has none of these files; one that forbids writing has its own values for every run. */
 	for (size_t i = 0; i < ARRAY_SIZE(knobs); i++)
 		(void)fd_write_file(AT_FDCWD, knobs[i].path, knobs[i].value);
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return error_errno(err, errno, "cannot open a socket to bring up lo");
-	if (ioctl(fd, SIOCGIFFLAGS, &request) < 0)
-		return error_errno(err, errno, "cannot read the state of lo");
-	request.ifr_flags = (short)(request.ifr_flags | IFF_UP | IFF_RUNNING);
-	if (ioctl(fd, SIOCSIFFLAGS, &request) < 0)
-		return error_errno(err, errno, "cannot bring up lo");
+	return fd < 0 ? error_errno(err, errno, "cannot open a socket to bring up lo") : raise_device(fd, "lo", err);
+}
+
+/* One end of the pair: what would be counted or drawn is said. */
+static void put_device(struct nlmsghdr *nlh, const struct container_device_end *end)
+{
+	struct ifinfomsg *info = mnl_nlmsg_put_extra_header(nlh, sizeof(*info));
+
+	info->ifi_index = (int)end->index;
+	mnl_attr_put_strz(nlh, IFLA_IFNAME, end->name);
+	mnl_attr_put(nlh, IFLA_ADDRESS, sizeof(end->mac), end->mac);
+	mnl_attr_put_u32(nlh, IFLA_NUM_TX_QUEUES, 1);
+	mnl_attr_put_u32(nlh, IFLA_NUM_RX_QUEUES, 1);
+}
+
+static struct nlmsghdr *begin(char *buf, uint16_t type)
+{
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+
+	nlh->nlmsg_type = type;
+	nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL;
+	return nlh;
+}
+
+static void put_pair(struct nlmsghdr *nlh)
+{
+	struct nlattr *link, *data, *peer;
+
+	put_device(nlh, &container_pair[0]);
+	link = mnl_attr_nest_start(nlh, IFLA_LINKINFO);
+	mnl_attr_put_strz(nlh, IFLA_INFO_KIND, "veth");
+	data = mnl_attr_nest_start(nlh, IFLA_INFO_DATA);
+	peer = mnl_attr_nest_start(nlh, VETH_INFO_PEER);
+	put_device(nlh, &container_pair[1]);
+	mnl_attr_nest_end(nlh, peer);
+	mnl_attr_nest_end(nlh, data);
+	mnl_attr_nest_end(nlh, link);
+}
+
+/* An address that no other can be reached by: what is not the namespace's own is unreachable at once, in every run. */
+static void put_address(struct nlmsghdr *nlh, unsigned char family, const void *address, size_t len)
+{
+	struct ifaddrmsg *info = mnl_nlmsg_put_extra_header(nlh, sizeof(*info));
+
+	info->ifa_family = family;
+	info->ifa_prefixlen = (unsigned char)(len * 8);
+	info->ifa_index = container_pair[0].index;
+	mnl_attr_put(nlh, IFA_LOCAL, len, address);
+	mnl_attr_put(nlh, IFA_ADDRESS, len, address);
+}
+
+/* The kernel's answer to one request: 0 or -errno. */
+static int carry_out(struct mnl_socket *socket, const struct nlmsghdr *nlh)
+{
+	char buf[4096];
+	ssize_t n;
+
+	if (mnl_socket_sendto(socket, nlh, nlh->nlmsg_len) < 0)
+		return -errno;
+	n = mnl_socket_recvfrom(socket, buf, sizeof(buf));
+	if (n < 0 || mnl_cb_run(buf, (size_t)n, 0, 0, NULL, NULL) < 0)
+		return -errno;
 	return 0;
+}
+
+static int make_pair(struct mnl_socket *socket, struct error *err)
+{
+	static const unsigned char ip4[] = CONTAINER_PAIR_IP4, ip6[16] = CONTAINER_PAIR_IP6;
+	char buf[4096];
+	struct nlmsghdr *nlh;
+	int r;
+
+	nlh = begin(buf, RTM_NEWLINK);
+	put_pair(nlh);
+	r = carry_out(socket, nlh);
+	if (r < 0)
+		return error_errno(err, -r, "cannot make a pair of virtual network devices (veth)");
+	nlh = begin(buf, RTM_NEWADDR);
+	put_address(nlh, AF_INET, ip4, sizeof(ip4));
+	r = carry_out(socket, nlh);
+	if (r < 0)
+		return error_errno(err, -r, "cannot give %s its address", container_pair[0].name);
+	nlh = begin(buf, RTM_NEWADDR);
+	put_address(nlh, AF_INET6, ip6, sizeof(ip6));
+	(void)carry_out(socket, nlh); /* a host without IPv6 */
+	return 0;
+}
+
+static int raise_both(struct error *err)
+{
+	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int r = fd < 0 ? error_errno(err, errno, "cannot open a socket") : 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(container_pair) && r == 0; i++)
+		r = raise_device(fd, container_pair[i].name, err);
+	return r;
+}
+
+int net_pair_up(struct error *err)
+{
+	struct mnl_socket *socket = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+	int r;
+
+	if (!socket)
+		return error_errno(err, errno, "cannot open a netlink socket");
+	r = make_pair(socket, err);
+	(void)mnl_socket_close(socket);
+	if (r == 0)
+		r = raise_both(err);
+	return r;
 }

@@ -77,6 +77,8 @@ static unsigned digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return (unsigned)(c - '0');
+	if (c >= 'A' && c <= 'F')
+		return (unsigned)(c - 'A') + 10;
 	return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : UINT8_MAX;
 }
 
@@ -90,6 +92,20 @@ bool piece_number(struct piece piece, unsigned base, uint64_t *ret)
 			return false;
 	*ret = value;
 	return piece.n > 0;
+}
+
+bool piece_bytes(struct piece piece, uint8_t *ret, size_t n)
+{
+	uint64_t byte;
+
+	if (piece.n != 2 * n)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (!piece_number((struct piece){ piece.at + 2 * i, 2 }, 16, &byte))
+			return false;
+		ret[i] = (uint8_t)byte;
+	}
+	return true;
 }
 
 bool piece_matches(const char *pattern, const char *name)

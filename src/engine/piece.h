@@ -33,6 +33,9 @@ bool piece_ends(struct piece piece, const char *text);
 /* The whole piece as a number of the base (10 or 16, no prefix). False when it is none. */
 bool piece_number(struct piece piece, unsigned base, uint64_t *ret);
 
+/* The whole piece as n bytes of two hexadecimal digits each. False when it is none. */
+bool piece_bytes(struct piece piece, uint8_t *ret, size_t n);
+
 /*
  * Does a name match a pattern? '*' stands for any part of one component of a path, "**" at the end for everything that is left.
  */

@@ -81,17 +81,13 @@ static int put_address(const struct procfs_view *view, struct piece line, FILE *
 {
 	struct piece words[6];
 	uint8_t address[16];
-	uint64_t byte, index = 0;
+	uint64_t index = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (!piece_word(&line, &words[i]))
 			return 0;
-	if (words[0].n != 2 * sizeof(address))
+	if (!piece_bytes(words[0], address, sizeof(address)))
 		return 0;
-	for (size_t i = 0; i < sizeof(address); i++) {
-		(void)piece_number((struct piece){ words[0].at + 2 * i, 2 }, HEXADECIMAL, &byte);
-		address[i] = (uint8_t)byte;
-	}
 	(void)piece_number(words[1], HEXADECIMAL, &index);
 	nl_map_ip6(&view->e->netlinks.map, NL_TO_VIRTUAL, (uint32_t)index, address);
 	for (size_t i = 0; i < sizeof(address); i++)
@@ -122,25 +118,6 @@ static int filter_if_inet6(const struct procfs_view *view, FILE *out)
 	qsort(lines, n, sizeof(*lines), compare_lines);
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = put_address(view, lines[i].line, out);
-	return r;
-}
-
-/* Lines that begin with the index of a link; the others belong to the one before. */
-static int filter_indexed(const struct procfs_view *view, FILE *out)
-{
-	struct piece text = view->text, line, rest, word;
-	uint64_t index;
-	int r;
-
-	r = netlinks_update(view->e, view->reader);
-	while (r == 0 && piece_line(&text, &line)) {
-		rest = line;
-		if (line.n && line.at[0] != ' ' && line.at[0] != '\t' && piece_word(&rest, &word) &&
-		    piece_number(word, DECIMAL, &index))
-			fprintf(out, "%-*u%.*s\n", (int)word.n, shown_index(view, word, DECIMAL), PIECE_ARG(rest));
-		else
-			fprintf(out, "%.*s\n", PIECE_ARG(line));
-	}
 	return r;
 }
 
@@ -309,14 +286,14 @@ static int filter_arp(const struct procfs_view *view, FILE *out)
 
 static const struct procfs_row rows[] = {
 	ROW_FILTER("dev", filter_dev),
-	ROW_FILTER("dev_mcast", filter_indexed),
+	ROW_FILTER("dev_mcast", procfs_filter_dev_mcast),
 	ROW_FILTER("dev_snmp6/*", filter_counters),
 	ROW_FILTER("if_inet6", filter_if_inet6),
-	ROW_FILTER("igmp", filter_indexed),
-	ROW_FILTER("igmp6", filter_indexed),
-	ROW_FILTER("mcfilter", filter_indexed),
-	ROW_FILTER("mcfilter6", filter_indexed),
-	ROW_FILTER("anycast6", filter_indexed),
+	ROW_FILTER("igmp", procfs_filter_igmp),
+	ROW_FILTER("igmp6", procfs_filter_igmp6),
+	ROW_FILTER("mcfilter", procfs_filter_mcfilter),
+	ROW_FILTER("mcfilter6", procfs_filter_mcfilter),
+	ROW_FILTER("anycast6", procfs_filter_anycast6),
 	ROW_FILTER("arp", filter_arp),
 	ROW_FILTER("ipv6_route", filter_ipv6_route),
 	ROW_LIVE("route"),

@@ -294,7 +294,7 @@ static int set_sys(struct launch *l, const struct run_options *o)
 
 	if (o->network == NETWORK_HOST)
 		return 0;
-	r = machine_sys_init(&l->sys, (unsigned)o->cpus, o->memory_bytes);
+	r = machine_sys_init(&l->sys, (unsigned)o->cpus, o->memory_bytes, o->network == NETWORK_VETH);
 	l->spec.sys_files = l->sys.files;
 	l->spec.n_sys_files = l->sys.n;
 	return r;
@@ -316,6 +316,7 @@ int launch_init(struct launch *l, const struct run_options *o, struct error *err
 	spec->hostname = o->hostname;
 	spec->terminal = o->terminal;
 	spec->network_host = o->network == NETWORK_HOST;
+	spec->network_pair = o->network == NETWORK_VETH;
 	r = set_sys(l, o);
 	if (r < 0)
 		return error_errno(err, -r, "/sys");

@@ -210,39 +210,75 @@ static int put_memory(struct machine_sys *sys, unsigned cpus, uint64_t bytes)
 			   m.total / 1024, m.free / 1024, (m.total - m.free) / 1024);
 }
 
+/* ---- network devices ---- */
+
+struct net_device {
+	const char *name, *address, *broadcast, *operstate;
+	unsigned index, link, type, flags, mtu, assigned;
+};
+
+static const struct net_device loopback = { "lo", "00:00:00:00:00:00", "00:00:00:00:00:00", "unknown", 1, 1, 772, 0x9, 65536, 0 };
+
+static int put_net_device(struct machine_sys *sys, const struct net_device *d)
+{
+	static const char *const counters[] = {
+		"rx_bytes", "rx_packets", "rx_errors", "rx_dropped", "tx_bytes", "tx_packets", "tx_errors", "tx_dropped",
+	};
+	const char *at = keepf(sys, "devices/virtual/net/%s", d->name), *below = keepf(sys, "%s/statistics", at ? at : "");
+	int r;
+
+	if (!at || !below)
+		return -ENOMEM;
+	r = put(sys, at, "address", "%s\n", d->address);
+	r = r < 0 ? r : put(sys, at, "addr_len", "6\n");
+	r = r < 0 ? r : put(sys, at, "addr_assign_type", "%u\n", d->assigned);
+	r = r < 0 ? r : put(sys, at, "broadcast", "%s\n", d->broadcast);
+	r = r < 0 ? r : put(sys, at, "carrier", "1\n");
+	r = r < 0 ? r : put(sys, at, "dev_id", "0x0\n");
+	r = r < 0 ? r : put(sys, at, "dormant", "0\n");
+	r = r < 0 ? r : put(sys, at, "flags", "0x%x\n", d->flags);
+	r = r < 0 ? r : add(sys, keepf(sys, "%s/ifalias", at), "", NULL);
+	r = r < 0 ? r : put(sys, at, "ifindex", "%u\n", d->index);
+	r = r < 0 ? r : put(sys, at, "iflink", "%u\n", d->link);
+	r = r < 0 ? r : put(sys, at, "link_mode", "0\n");
+	r = r < 0 ? r : put(sys, at, "mtu", "%u\n", d->mtu);
+	r = r < 0 ? r : put(sys, at, "operstate", "%s\n", d->operstate);
+	r = r < 0 ? r : put(sys, at, "tx_queue_len", "1000\n");
+	r = r < 0 ? r : put(sys, at, "type", "%u\n", d->type);
+	r = r < 0 ? r : put(sys, at, "uevent", "INTERFACE=%s\nIFINDEX=%u\n", d->name, d->index);
+	for (size_t i = 0; i < ARRAY_SIZE(counters) && r == 0; i++)
+		r = put(sys, below, counters[i], "0\n");
+	return r < 0 ? r : add(sys, keepf(sys, "class/net/%s", d->name), NULL, keepf(sys, "../../%s", at));
+}
+
+static int put_net_pair(struct machine_sys *sys)
+{
+	struct net_device d = { .broadcast = "ff:ff:ff:ff:ff:ff", .operstate = "up", .type = 1, .flags = 0x1003, .mtu = 1500, .assigned = 3 };
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(container_pair) && r == 0; i++) {
+		const struct container_device_end *end = &container_pair[i];
+
+		d.name = end->name;
+		d.index = end->index;
+		d.link = container_pair[!i].index;
+		d.address = keepf(sys, "%02x:%02x:%02x:%02x:%02x:%02x", end->mac[0], end->mac[1], end->mac[2], end->mac[3], end->mac[4],
+				  end->mac[5]);
+		r = d.address ? put_net_device(sys, &d) : -ENOMEM;
+		if (r == 0)
+			r = put(sys, keepf(sys, "devices/virtual/net/%s", d.name), "speed", "10000\n");
+		if (r == 0)
+			r = put(sys, keepf(sys, "devices/virtual/net/%s", d.name), "duplex", "full\n");
+	}
+	return r;
+}
+
 /* ---- everything else ---- */
 
-#define LO "devices/virtual/net/lo/"
 #define HUGE "kernel/mm/hugepages/hugepages-2048kB/"
 #define THP "kernel/mm/transparent_hugepage/"
 
 static const struct container_file fixed[] = {
-	{ .path = LO "address", .text = "00:00:00:00:00:00\n" },
-	{ .path = LO "addr_len", .text = "6\n" },
-	{ .path = LO "addr_assign_type", .text = "0\n" },
-	{ .path = LO "broadcast", .text = "00:00:00:00:00:00\n" },
-	{ .path = LO "carrier", .text = "1\n" },
-	{ .path = LO "dev_id", .text = "0x0\n" },
-	{ .path = LO "dormant", .text = "0\n" },
-	{ .path = LO "flags", .text = "0x9\n" },
-	{ .path = LO "ifalias", .text = "" },
-	{ .path = LO "ifindex", .text = "1\n" },
-	{ .path = LO "iflink", .text = "1\n" },
-	{ .path = LO "link_mode", .text = "0\n" },
-	{ .path = LO "mtu", .text = "65536\n" },
-	{ .path = LO "operstate", .text = "unknown\n" },
-	{ .path = LO "tx_queue_len", .text = "1000\n" },
-	{ .path = LO "type", .text = "772\n" },
-	{ .path = LO "uevent", .text = "INTERFACE=lo\nIFINDEX=1\n" },
-	{ .path = LO "statistics/rx_bytes", .text = "0\n" },
-	{ .path = LO "statistics/rx_packets", .text = "0\n" },
-	{ .path = LO "statistics/rx_errors", .text = "0\n" },
-	{ .path = LO "statistics/rx_dropped", .text = "0\n" },
-	{ .path = LO "statistics/tx_bytes", .text = "0\n" },
-	{ .path = LO "statistics/tx_packets", .text = "0\n" },
-	{ .path = LO "statistics/tx_errors", .text = "0\n" },
-	{ .path = LO "statistics/tx_dropped", .text = "0\n" },
-	{ .path = "class/net/lo", .link = "../../devices/virtual/net/lo" },
 	{ .path = THP "enabled", .text = "always [madvise] never\n" },
 	{ .path = THP "defrag", .text = "always defer defer+madvise [madvise] never\n" },
 	{ .path = THP "shmem_enabled", .text = "always within_size advise [never] deny force\n" },
@@ -270,13 +306,16 @@ static const struct container_file fixed[] = {
 	{ .path = "power" },
 };
 
-int machine_sys_init(struct machine_sys *sys, unsigned cpus, uint64_t memory_bytes)
+int machine_sys_init(struct machine_sys *sys, unsigned cpus, uint64_t memory_bytes, bool pair)
 {
 	int r;
 
 	*sys = (struct machine_sys){ 0 };
 	r = put_processors(sys, cpus);
 	r = r < 0 ? r : put_memory(sys, cpus, memory_bytes);
+	r = r < 0 ? r : put_net_device(sys, &loopback);
+	if (pair && r == 0)
+		r = put_net_pair(sys);
 	for (size_t i = 0; i < ARRAY_SIZE(fixed) && r == 0; i++)
 		r = add(sys, fixed[i].path, fixed[i].text, fixed[i].link);
 	return r;

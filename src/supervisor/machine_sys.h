@@ -3,6 +3,7 @@
 #ifndef HS_SUPERVISOR_MACHINE_SYS_H
 #define HS_SUPERVISOR_MACHINE_SYS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/strv.h"
@@ -14,8 +15,8 @@ struct machine_sys {
 	struct strv texts; /* what they point to */
 };
 
-/* cpus processors in one package, memory_bytes on one node, a loopback device. 0 or -ENOMEM. */
-int machine_sys_init(struct machine_sys *sys, unsigned cpus, uint64_t memory_bytes);
+/* cpus processors in one package, memory_bytes on one node, a loopback device, perhaps container_pair. 0 or -ENOMEM. */
+int machine_sys_init(struct machine_sys *sys, unsigned cpus, uint64_t memory_bytes, bool pair);
 void machine_sys_clear(struct machine_sys *sys);
 
 #endif

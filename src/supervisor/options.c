@@ -16,7 +16,7 @@
 #include "insn/cpuid.h"
 
 static const char *const base_env_names[] = { "empty", "minimal", "host", NULL };
-static const char *const network_names[] = { "local", "host", NULL };
+static const char *const network_names[] = { "local", "host", "veth", NULL };
 static const char *const mtime_names[] = { "fixed", "keep", NULL };
 static const char *const seed_from_names[] = { "args", "system", NULL };
 static const char *const post_fork_names[] = { "parent", "child", "random", NULL };
@@ -102,7 +102,8 @@ static const struct option_spec specs[] = {
 	  .outcome = true, .help = "times of files that the run has not touched: one fixed time, or the real ones" },
 	{ "network", "net", .kind = OPTION_CHOICE, .offset = AT(network), .arg = "WHICH", .preset = "local",
 	  .choices = network_names, .outcome = true,
-	  .help = "local: a network of its own with nothing but loopback; host: the host's, which no run controls" },
+	  .help = "local: a network of its own with nothing but loopback; veth: with a pair of virtual devices, eth0 and peer0, too; "
+		  "host: the host's, which no run controls" },
 	{ "strict", .kind = OPTION_FLAG, .offset = AT(strict), .outcome = true,
 	  .help = "end the run at the first thing that is not under control" },
 	{ "allow-uncontrolled", .kind = OPTION_FLAG, .offset = AT(allow_uncontrolled), .outcome = true,

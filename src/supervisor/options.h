@@ -18,7 +18,7 @@
 #include "base/strv.h"
 
 enum base_env { BASE_ENV_EMPTY, BASE_ENV_MINIMAL, BASE_ENV_HOST };
-enum option_network { NETWORK_LOCAL, NETWORK_HOST };
+enum option_network { NETWORK_LOCAL, NETWORK_HOST, NETWORK_VETH };
 enum option_mtime { MTIME_FIXED, MTIME_KEEP };
 enum option_seed_from { SEED_FROM_ARGS, SEED_FROM_SYSTEM };
 enum option_log_bytes { LOG_BYTES_HASH, LOG_BYTES_OFF };

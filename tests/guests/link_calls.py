@@ -148,7 +148,7 @@ class Iovec(ctypes.Structure):
 
 class Message(ctypes.Structure):
     _fields_ = [("name", ctypes.c_void_p), ("namelen", ctypes.c_uint), ("iov", ctypes.POINTER(Iovec)), ("iovlen", ctypes.c_size_t),
-                ("control", ctypes.c_void_p), ("controllen", ctypes.c_size_t), ("flags", ctypes.c_int), ("len", ctypes.c_uint)]
+                ("control", ctypes.c_void_p), ("controllen", ctypes.c_size_t), ("flags", ctypes.c_long), ("len", ctypes.c_uint)]
 
 
 def messages(names, texts):

@@ -60,6 +60,22 @@ expect_out "1: lo
 3: zz@aa
 3 aa [(1, 'lo'), (2, 'aa'), (3, 'zz')]" "numbers of links"
 
+# A pair of devices from the start, with numbers and addresses that need no translation.
+for become in "" "$user"; do
+	# shellcheck disable=SC2086 # words
+	run $become "$hermit" run --strict --network=veth -- sh -c 'ip -br link; ip -br addr; ip route; ls /sys/class/net | xargs
+		cat /sys/class/net/*/address | xargs; ip link del eth0; ip -br link'
+	expect_out "lo               UNKNOWN        00:00:00:00:00:00 <LOOPBACK,UP,LOWER_UP> 
+eth0@peer0       UP             02:00:00:00:00:02 <BROADCAST,MULTICAST,UP,LOWER_UP> 
+peer0@eth0       UP             02:00:00:00:00:03 <BROADCAST,MULTICAST,UP,LOWER_UP> 
+lo               UNKNOWN        127.0.0.1/8 ::1/128 
+eth0@peer0       UP             10.0.0.2/32 fd00::2/128 
+peer0@eth0       UP             
+eth0 lo peer0
+02:00:00:00:00:02 00:00:00:00:00:00 02:00:00:00:00:03
+lo               UNKNOWN        00:00:00:00:00:00 <LOOPBACK,UP,LOWER_UP> " "a pair of devices${become:+ for an ordinary user}"
+done
+
 # Every call that names a link, where the kernel's numbers are those that a run shows, and in a run where they are not: of two links
 # that are made together the second is numbered first.
 cat >links.sh <<'X'

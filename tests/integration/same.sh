@@ -4,7 +4,7 @@
 # busy loops. HERMIT_SAME_RUNS says how often (4), HERMIT_SAME_CASES which ones (all).
 #
 # A case is a script for sh. Lines of its head: "# needs: PROGRAM..." (otherwise it is skipped, and that is said),
-# "# prepare: COMMAND" (run natively before, in the directory $prepared; $source is tests/same).
+# "# prepare: COMMAND" (run natively before, in the directory $prepared; $source is tests/same), "# options: OPTION..." (of hermit run).
 . "$top_srcdir/tests/integration/lib.sh"
 export source=$top_srcdir/tests/same
 runs=${HERMIT_SAME_RUNS:-4}
@@ -51,7 +51,9 @@ once()
 	mkdir "$work/$name/here" "$result"
 	cd "$work/$name/here" || exit 99
 	status=0
+	# shellcheck disable=SC2046 # words
 	timeout -s KILL 120 "$hermit" run --base-env=minimal -e prepared -e source --bind="$prepared" \
+		$(sed -n 's/^# options: //p' "$source/$name.case") \
 		-- sh "$source/$name.case" >"$result/out" 2>"$result/err" </dev/null || status=$?
 	echo "$status" >"$result/status"
 	cd "$work/$name" || exit 99
