@@ -133,9 +133,12 @@ uint64_t engine_turn(const struct engine *e);
 uint64_t engine_now_ns(const struct engine *e); /* virtual time since the start */
 
 /* Something that the run did not control: what (a fixed word), where (call name or path). Counted, reported once each. */
+/* What is said of a loop that others wait for and that had to be left anywhere. */
+#define UNCONTROLLED_LOOP "a loop without end, left at the limit of real time"
+
 struct uncontrolled {
 	const char *what;
-	char where[64];
+	char where[160];
 	uint64_t count;
 };
 const struct uncontrolled *engine_uncontrolled(const struct engine *e, size_t *ret_count);

@@ -67,7 +67,8 @@ struct engine {
 	struct rng kernel_rng; /* what the kernel would draw: AT_RANDOM, uuids */
 
 	uint64_t turn;
-	uint64_t changes; /* turns but those of tasks that spun on: after one, a spinning task may go on */
+	uint64_t changes;  /* turns but those of tasks that spun on: after one, a spinning task may go on */
+	uint64_t progress; /* and but those of tasks that moved in their loop */
 	struct engine_stats stats;
 	struct engine_observer observers[OBSERVERS_MAX];
 	size_t n_observers;
@@ -121,6 +122,12 @@ void trap_note_code(struct engine *e, const struct code_found *found);
 
 /* turn.c: makes a blocked task ready again, for a WAKE_ reason. */
 int task_wake(struct engine *e, struct task *t, unsigned why);
+
+/* Stands in a loop in which it spins; it may be in the run queue already, to look again. */
+static inline bool task_in_loop(const struct task *t)
+{
+	return t->state == TASK_SPINNING || (t->state == TASK_READY && !t->in_call && t->verdict.kind == VERDICT_SPIN);
+}
 
 /* signals.c: a signal may have been queued for this process (NULL: for any). */
 void signals_changed(struct engine *e, struct process *p);

@@ -9,6 +9,7 @@
 #include <utlist.h>
 
 #include "engine/engine_internal.h"
+#include "engine/spinners.h"
 #include "engine/wait.h"
 
 /* Clock reads since the last event were made by the task that ran: they took their time. */
@@ -212,37 +213,6 @@ static int on_trap(struct engine *e, struct task *t, const struct event *event)
 	return sched_push_front(&e->sched, t);
 }
 
-/* The first line of the stack. */
-static void name_place(struct engine *e, struct task *t, char *buf, size_t size)
-{
-	char *stack = NULL, *line;
-
-	(void)snprintf(buf, size, "thread %d", t->vtid);
-	if (e->g->ops->backtrace && e->g->ops->backtrace(e->g, t->id, &stack) == 0 && stack) {
-		line = stack + strspn(stack, " ");
-		line[strcspn(line, "\n")] = '\0';
-		(void)snprintf(buf, size, "thread %d in %s", t->vtid, line + (strncmp(line, "#0 ", 3) ? 0 : 3));
-	}
-	free(stack);
-}
-
-/* It has given up its turn. Going round once more would change nothing until somebody else does something. */
-static int on_spin(struct engine *e, struct task *t, const struct event *event)
-{
-	char where[200];
-
-	if (event->spin.forced) {
-		task_charge(e, t, e->options.quantum_ns);
-		name_place(e, t, where, sizeof(where));
-		engine_report_uncontrolled(e, "a loop without end, left at the limit of real time", where);
-	}
-	t->state = TASK_SPINNING;
-	t->in_call = false;
-	t->spin_changes = e->changes;
-	t->verdict = (struct verdict){ .kind = event->spin.forced ? VERDICT_GO : VERDICT_SPIN };
-	return 0;
-}
-
 static bool all_stopped(struct engine *e, struct process *p)
 {
 	struct task *t;
@@ -263,7 +233,7 @@ static int on_stopped(struct engine *e, struct task *t)
 	t->state = TASK_STOPPED;
 	p->stopped = true;
 	LL_FOREACH(e->tasks, other) {
-		if (other->process != p || other->state != TASK_BLOCKED)
+		if (other->process != p || (other->state != TASK_BLOCKED && !task_in_loop(other)))
 			continue;
 		r = task_wake(e, other, WAKE_SIGNAL);
 		if (r < 0)
@@ -302,7 +272,7 @@ static int on_continued(struct engine *e, struct task *t)
 /* The running task has been silent for long. In the kernel: it blocks where we did not expect it; the others go on. */
 static int on_alarm(struct engine *e, struct task *t, const struct event *event)
 {
-	bool others = sched_peek(&e->sched) || waits_next_deadline(e) != TIME_NEVER;
+	bool others = sched_peek(&e->sched) || waits_next_deadline(e) != TIME_NEVER || itimers_count_cpu(&t->process->itimers);
 
 	if (e->running != t)
 		return 0;
@@ -370,7 +340,7 @@ static int dispatch(struct engine *e, struct task *t, const struct event *event)
 	case EVENT_TRAP:
 		return on_trap(e, t, event);
 	case EVENT_SPIN:
-		return on_spin(e, t, event);
+		return spinners_add(e, t, event);
 	case EVENT_OUTSIDE:
 		return on_outside(e, event);
 	case EVENT_JOIN:
@@ -414,7 +384,7 @@ int engine_event(struct engine *e, const struct event *event)
 	if (is_turn(t, event)) {
 		e->turn++;
 		e->stats.turns++;
-		e->changes += event->kind != EVENT_SPIN || !event->spin.idle;
+		spinners_note(e, t, event);
 		if (t)
 			sched_policy_event(&e->policy, t);
 	}

@@ -69,7 +69,8 @@ struct event {
 		int signo;         /* EVENT_STOPPED; EVENT_OUTSIDE: 0 when signals were sent to several already */
 		bool in_kernel;    /* EVENT_ALARM: sleeps inside a system call, does not compute */
 		struct {
-			bool idle;   /* after VERDICT_SPIN: it has changed no memory since */
+			bool idle;   /* after VERDICT_SPIN: it is where it was, and memory is as it was */
+			unsigned points; /* at how many places of the loop it may be stopped (spin.h) */
 			bool forced; /* stopped anywhere after the limit of real time; the loop does change something */
 		} spin;
 		struct {

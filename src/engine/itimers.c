@@ -64,6 +64,16 @@ bool itimers_count_cpu(const struct itimers *timers)
 	return timers->interval[ITIMER_VIRTUAL].armed || timers->interval[ITIMER_PROF].armed;
 }
 
+uint64_t itimers_next_cpu(const struct itimers *timers)
+{
+	uint64_t next = TIME_NEVER;
+
+	for (int i = CPU_ITIMERS_FROM; i < ITIMERS; i++)
+		if (timers->interval[i].armed && timers->interval[i].deadline_ns < next)
+			next = timers->interval[i].deadline_ns;
+	return next;
+}
+
 int itimers_cpu(struct engine *e, struct process *p)
 {
 	struct itimer *it;

@@ -57,6 +57,9 @@ void itimers_deinit(struct engine *e, struct itimers *timers);
 /* Does any of them count CPU time now? */
 bool itimers_count_cpu(const struct itimers *timers);
 
+/* The CPU time at which one of these is due; TIME_NEVER: none. */
+uint64_t itimers_next_cpu(const struct itimers *timers);
+
 /* The process has used CPU time: fires what counts it. */
 int itimers_cpu(struct engine *e, struct process *p);
 

@@ -63,7 +63,7 @@ static int wake_process(struct engine *e, struct process *p)
 	int r;
 
 	LL_FOREACH(e->tasks, t) {
-		if (t->process != p || (t->state != TASK_BLOCKED && t->state != TASK_SPINNING))
+		if (t->process != p || (t->state != TASK_BLOCKED && !task_in_loop(t)))
 			continue;
 		r = e->g->ops->signal_state(e->g, t->id, &s);
 		if (r == -ESRCH)

@@ -13,6 +13,7 @@
 #include "engine/guest.h"
 #include "engine/itimers.h"
 #include "engine/policy.h"
+#include "engine/spinners.h"
 #include "engine/traits.h"
 #include "engine/verdict.h"
 
@@ -153,7 +154,7 @@ struct task {
 	} attempt;
 	int hold; /* -1, or a handle that is kept until the task's next event */
 	uint64_t born_ns; /* run time */
-	uint64_t spin_changes; /* TASK_SPINNING: e->changes when it was parked */
+	struct task_spin spin;
 	uint32_t trap_streak; /* looks at the time stamp counter since the last event of another kind */
 	char comm[16];
 };

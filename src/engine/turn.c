@@ -11,11 +11,15 @@
 #include "engine/engine_internal.h"
 #include "engine/link_numbers.h"
 #include "engine/fdtable.h"
+#include "engine/spinners.h"
 #include "engine/wait.h"
 
 int task_wake(struct engine *e, struct task *t, unsigned why)
 {
 	t->wait.wake |= why;
+	/* One that spins is let run, to be interrupted by its signal, or stopped with the others. */
+	if (task_in_loop(t) && why & WAKE_SIGNAL)
+		t->verdict = (struct verdict){ .kind = VERDICT_GO };
 	if (t->state == TASK_SPINNING) {
 		t->state = TASK_READY;
 		return sched_push_back(&e->sched, t);
@@ -123,26 +127,13 @@ static int consider(struct engine *e, struct task *t, struct verdict *v)
 	return 0;
 }
 
-/* Somebody else has done something: perhaps what those wait for who spin. */
-static int wake_spinning(struct engine *e)
-{
-	struct task *t;
-	int r = 0;
-
-	LL_FOREACH(e->tasks, t) {
-		if (r >= 0 && t->state == TASK_SPINNING && t->spin_changes != e->changes)
-			r = task_wake(e, t, 0);
-	}
-	return r;
-}
-
 /* Everything that may make tasks ready without an event of theirs. */
 static int wake_all(struct engine *e)
 {
 	int r, actor = e->actor;
 
 	e->actor = -1;
-	r = wake_spinning(e);
+	r = spinners_wake(e);
 	if (r >= 0)
 		r = timers_fire(&e->timers, e, e->clock.now_ns);
 	if (r >= 0)
@@ -170,15 +161,32 @@ static int outside_allowance_ms(struct engine *e, uint64_t deadline_ns)
 	return ms > 3600000 ? 3600000 : (int)ms;
 }
 
+/* Time jumps; those who spin have used it. One whose loop is not known has perhaps come further. */
+static int pass_time(struct engine *e, uint64_t deadline_ns)
+{
+	uint64_t before = e->clock.now_ns;
+	int r;
+
+	clock_jump(&e->clock, deadline_ns);
+	r = spinners_pass_time(e, e->clock.now_ns - before);
+	if (r == 0)
+		r = spinners_go_on(e);
+	return r < 0 ? r : 0;
+}
+
 /* Nobody can run. *ret_decided: the step is filled in; else: look again. */
 static int idle(struct engine *e, struct step *step, bool *ret_decided)
 {
-	uint64_t deadline = waits_next_deadline(e);
+	uint64_t deadline = waits_next_deadline(e), spun = spinners_deadline(e);
 	bool outside;
 	int r;
 
 	*ret_decided = false;
 	e->last = NULL;
+	r = spinners_move(e);
+	if (r != 0)
+		return r < 0 ? r : 0;
+	deadline = spun < deadline ? spun : deadline;
 	r = waits_outside(e, outside_allowance_ms(e, deadline));
 	if (r == -EINTR || (r == -ENOENT && deadline == TIME_NEVER && (e->n_adrift || e->options.open_ended))) {
 		step->kind = STEP_WAIT;
@@ -196,10 +204,11 @@ static int idle(struct engine *e, struct step *step, bool *ret_decided)
 		*ret_decided = true;
 		return r < 0 ? r : 0;
 	}
-	if (deadline != TIME_NEVER) {
-		clock_jump(&e->clock, deadline);
-		return 0;
-	}
+	if (deadline != TIME_NEVER)
+		return pass_time(e, deadline);
+	r = spinners_go_on(e);
+	if (r != 0)
+		return r < 0 ? r : 0;
 	if (!outside) {
 		step->kind = STEP_DEADLOCK;
 		*ret_decided = true;

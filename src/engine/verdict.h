@@ -20,7 +20,7 @@ enum verdict_kind {
 	VERDICT_GO,       /* stopped by an event: runs on; set_result: with value as the call's result (EVENT_DONE only) */
 	VERDICT_SIGNAL,   /* EVENT_SIGNAL: delivered as `siginfo`; si_signo 0 swallows it */
 	VERDICT_ANSWER,   /* EVENT_TRAP: the instruction is carried out with `answers` */
-	VERDICT_SPIN,     /* EVENT_SPIN: runs on, but for EVENT_SPIN again if its loop still changes nothing */
+	VERDICT_SPIN,     /* EVENT_SPIN: runs on, but for EVENT_SPIN again at point `value` of its loop if that goes round still */
 	VERDICT_LISTEN,   /* EVENT_STOPPED: stays stopped until SIGCONT */
 };
 

@@ -96,19 +96,28 @@ static bool is_special(const ZydisDecodedInstruction *z, const ZydisDecodedOpera
 	       z->mnemonic == ZYDIS_MNEMONIC_CLZERO;
 }
 
-static void add_write(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op, const struct insn_regs *regs,
-		      struct insn_effect *effect)
+static bool add_range(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op, const struct insn_regs *regs,
+		      struct insn_range *ranges, uint8_t most, uint8_t *count)
 {
 	uint32_t len = (op->size + 7u) / 8u;
 	uint64_t address;
 
-	if (op->mem.type != ZYDIS_MEMOP_TYPE_MEM || len == 0 || len > INSN_MAX_WRITE_LEN ||
-	    effect->count == INSN_MAX_WRITES || !address_of(z, op, regs, &address)) {
-		effect->unknown = true;
+	if (op->mem.type != ZYDIS_MEMOP_TYPE_MEM || len == 0 || len > INSN_MAX_WRITE_LEN || *count == most ||
+	    !address_of(z, op, regs, &address))
+		return false;
+	ranges[(*count)++] = (struct insn_range){ address, len };
+	return true;
+}
+
+static void add_operand(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op, const struct insn_regs *regs,
+			struct insn_effect *effect)
+{
+	if (op->type != ZYDIS_OPERAND_TYPE_MEMORY || op->mem.type == ZYDIS_MEMOP_TYPE_AGEN)
 		return;
-	}
-	effect->writes[effect->count].address = address;
-	effect->writes[effect->count++].len = len;
+	if (op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
+		effect->unknown |= !add_range(z, op, regs, effect->writes, INSN_MAX_WRITES, &effect->count);
+	if (op->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
+		effect->reads_unknown |= !add_range(z, op, regs, effect->reads, INSN_MAX_READS, &effect->n_reads);
 }
 
 int insn_effect_of(const uint8_t *code, size_t len, const struct insn_regs *regs, struct insn_effect *ret)
@@ -123,8 +132,8 @@ int insn_effect_of(const uint8_t *code, size_t len, const struct insn_regs *regs
 
 	*ret = (struct insn_effect){ .length = z.length, .leaves = leaves_user_mode(z.mnemonic) };
 	for (unsigned i = 0; i < z.operand_count; i++)
-		if (ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY && (ops[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
-			add_write(&z, &ops[i], regs, ret);
-	ret->unknown |= is_special(&z, ops);
+		add_operand(&z, &ops[i], regs, ret);
+	if (is_special(&z, ops))
+		ret->unknown = ret->reads_unknown = true;
 	return 0;
 }

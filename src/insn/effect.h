@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What one instruction may write to memory, known before it is stepped: the caller of the spin detector (engine/spin.h)
+ * What one instruction may write to memory, and what it reads of it, known before it is stepped: the caller of the spin detector (engine/spin.h)
  * reads those bytes before and after the step and so learns whether memory changed.
  */
 #ifndef HS_INSN_EFFECT_H
@@ -9,17 +9,21 @@
 #include "insn/emulate.h"
 
 #define INSN_MAX_WRITES	   2
+#define INSN_MAX_READS	   3
 #define INSN_MAX_WRITE_LEN 64
+
+struct insn_range {
+	uint64_t address;
+	uint32_t len; /* 1..INSN_MAX_WRITE_LEN */
+};
 
 struct insn_effect {
 	uint8_t length;
 	bool unknown; /* may write what cannot be told in advance: count it as a change of memory */
 	bool leaves;  /* enters the kernel (SYSCALL, INT n) or finds out about the host (RDTSC...): no step of a loop */
-	uint8_t count;
-	struct {
-		uint64_t address;
-		uint32_t len; /* 1..INSN_MAX_WRITE_LEN */
-	} writes[INSN_MAX_WRITES];
+	bool reads_unknown; /* may read what cannot be told in advance */
+	uint8_t count, n_reads;
+	struct insn_range writes[INSN_MAX_WRITES], reads[INSN_MAX_READS];
 };
 
 /*

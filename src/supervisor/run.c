@@ -331,6 +331,16 @@ static int prepare_processor(struct run *run, struct error *err)
 	return run->code ? 0 : error_errno(err, ENOMEM, "maps of instructions");
 }
 
+/* Said at once: the program may go on for long. */
+static void on_uncontrolled(void *arg, struct engine *e, const char *what, const char *where)
+{
+	const struct run *run = arg;
+
+	(void)e;
+	if (!strcmp(what, UNCONTROLLED_LOOP) && !run->request->quiet && !run->request->engine.strict)
+		log_warning("%s: %s; from here on another run may go another way", what, where);
+}
+
 static int begin(struct run *run, struct error *err)
 {
 	const struct run_request *request = run->request;
@@ -349,6 +359,7 @@ static int begin(struct run *run, struct error *err)
 		r = make_engine(run, err);
 	if (r < 0)
 		return r;
+	engine_observe(run->engine, &(struct engine_observer){ .uncontrolled = on_uncontrolled, .arg = run });
 	for (size_t i = 0; i < request->n_observers; i++)
 		engine_observe(run->engine, &request->observers[i]);
 	set_timer(request->timeout_ns);

@@ -94,6 +94,24 @@ static void loop_float(void)
 		;
 }
 
+/* A lock taken and given back in each round, under which something is looked up. */
+static atomic_int list_lock;
+static volatile int list_length, list_readers;
+
+static void loop_restoring(void)
+{
+	int length;
+
+	do {
+		while (atomic_exchange(&list_lock, 1))
+			;
+		list_readers++;
+		length = list_length;
+		list_readers--;
+		atomic_store(&list_lock, 0);
+	} while (!length);
+}
+
 static void loop_forever(void)
 {
 	for (;;)
@@ -138,6 +156,7 @@ static const struct {
 	{ "call", loop_call },
 	{ "nested", loop_nested },
 	{ "float", loop_float },
+	{ "restoring", loop_restoring },
 	{ "forever", loop_forever },
 	{ "counter", loop_counter },
 	{ "memory-counter", loop_memory_counter },

@@ -8,7 +8,7 @@ guest=$work/spin_loops
 # shellcheck disable=SC2086
 $CC -O2 -pthread -o "$guest" "$top_srcdir/tests/guests/spin_loops.c" || fail "the guest does not build"
 
-for loop in flag flag-pause handler test-and-set compare-and-swap ticket spinlock call nested float forever; do
+for loop in flag flag-pause handler test-and-set compare-and-swap ticket spinlock call nested float restoring forever; do
 	: > places
 	for microseconds in 0 313 1777 5003 20011; do
 		run "$trace" $microseconds "$guest" $loop

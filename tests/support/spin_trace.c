@@ -4,7 +4,7 @@
  * detector, the effects of instructions and the register state of a real thread together.
  *
  * usage: spin_trace MICROSECONDS PROGRAM [ARGUMENT...]
- * Prints "found CYCLE PC", the length of the loop and its canonical point, or "given up"; kills the program.
+ * Prints "found CYCLE PC", the length of the loop and the first of its points, or "given up"; kills the program.
  */
 #include <elf.h>
 #include <errno.h>
@@ -90,10 +90,11 @@ static void step(const struct tracer *t)
 		die("the program did something else than step");
 }
 
-/* One step; true when memory has changed, or may have. */
-static bool step_and_compare(struct tracer *t)
+/* One step, which the detector is told. */
+static enum spin_answer step_and_tell(struct tracer *t, struct spin *spin)
 {
-	unsigned char before[INSN_MAX_WRITES * INSN_MAX_WRITE_LEN] = { 0 }, after[sizeof(before)] = { 0 };
+	unsigned char before[INSN_MAX_WRITES * INSN_MAX_WRITE_LEN], after[sizeof(before)];
+	struct spin_write writes[INSN_MAX_WRITES];
 	struct insn_regs regs = registers(&t->state.user);
 	unsigned char code[INSN_MAX_LENGTH];
 	struct insn_effect effect;
@@ -105,7 +106,11 @@ static bool step_and_compare(struct tracer *t)
 	known = !effect.unknown && !effect.leaves && read_written(t, &effect, before);
 	step(t);
 	read_state(t);
-	return !known || !read_written(t, &effect, after) || memcmp(before, after, sizeof(before)) != 0;
+	known = known && read_written(t, &effect, after);
+	for (unsigned i = 0; i < effect.count; i++)
+		writes[i] = (struct spin_write){ effect.writes[i].address, effect.writes[i].len, before + i * INSN_MAX_WRITE_LEN,
+						 after + i * INSN_MAX_WRITE_LEN };
+	return spin_feed(spin, t->state.user.rip, &t->state, writes, known ? effect.count : 0, !known);
 }
 
 static void detect(struct tracer *t)
@@ -113,21 +118,18 @@ static void detect(struct tracer *t)
 	enum spin_answer answer;
 	struct spin spin;
 
-	if (spin_init(&spin, sizeof(t->state), STEP_LIMIT) < 0)
+	if (spin_init(&spin, sizeof(t->state), STEP_LIMIT, 0) < 0)
 		die("memory");
 	read_state(t);
-	answer = spin_feed(&spin, t->state.user.rip, &t->state, false);
-	while (answer == SPIN_STEP) {
-		bool changed = step_and_compare(t);
-
-		answer = spin_feed(&spin, t->state.user.rip, &t->state, changed);
-	}
+	answer = spin_begin(&spin, t->state.user.rip, &t->state);
+	while (answer == SPIN_STEP)
+		answer = step_and_tell(t, &spin);
 	if (answer == SPIN_FOUND)
-		printf("found %" PRIu64 " %#" PRIx64 "\n", spin_cycle_length(&spin), spin_canonical_pc(&spin));
+		printf("found %" PRIu64 " %#" PRIx64 "\n", spin_cycle_length(&spin), spin_point_pc(&spin));
 	else
 		printf("given up\n");
-	if (answer == SPIN_FOUND && t->state.user.rip != spin_canonical_pc(&spin))
-		die("the program is not at the canonical point");
+	if (answer == SPIN_FOUND && t->state.user.rip != spin_point_pc(&spin))
+		die("the program is not at the point");
 	spin_deinit(&spin);
 }
 

@@ -227,3 +227,47 @@ Test(effect, writes_are_known_in_advance)
 	}
 	cr_assert_eq(insn_effect_of((const uint8_t *)"\x0f", 1, &regs, &(struct insn_effect){ 0 }), -EILSEQ);
 }
+
+/* What a loop depends on. The registers are those of the test above. */
+static const struct {
+	const char *what, *bytes;
+	size_t len;
+	bool unknown;
+	unsigned count;
+	uint64_t address;
+	uint32_t size;
+} read_rows[] = {
+	{ "mov (%rdi),%eax", "\x8b\x07", 2, false, 1, 0x80000, 4 },
+	{ "cmp %eax,(%rdi)", "\x39\x07", 2, false, 1, 0x80000, 4 },
+	{ "mov 4(%rip),%eax", "\x8b\x05\x04\0\0\0", 6, false, 1, 0x40000a, 4 },
+	{ "mov %fs:(%rcx),%eax", "\x64\x8b\x01", 3, false, 1, 0x27000, 4 },
+	{ "xchg %eax,(%rdi)", "\x87\x07", 2, false, 1, 0x80000, 4 },
+	{ "lock cmpxchg %ecx,(%rdi)", "\xf0\x0f\xb1\x0f", 4, false, 1, 0x80000, 4 },
+	{ "pop %rax", "\x58", 1, false, 1, 0x50000, 8 },
+	{ "ret", "\xc3", 1, false, 1, 0x50000, 8 },
+	{ "lea (%rdi),%rax", "\x48\x8d\x07", 3, false, 0, 0, 0 },
+	{ "mov %eax,(%rdi)", "\x89\x07", 2, false, 0, 0, 0 },
+	{ "vmovdqu (%rdi),%ymm0", "\xc5\xfe\x6f\x07", 4, false, 1, 0x80000, 32 },
+	{ "vpgatherdd %ymm0,(%rdi,%ymm1,4),%ymm2", "\xc4\xe2\x7d\x90\x14\x8f", 6, true, 0, 0, 0 },
+};
+
+Test(effect, reads_are_known_in_advance)
+{
+	struct insn_regs regs = { .rip = 0x400000, .fs_base = 0x7000 };
+
+	for (unsigned i = 0; i < INSN_REG_COUNT; i++)
+		regs.gpr[i] = (i + 1) * 0x10000;
+	for (size_t i = 0; i < ARRAY_SIZE(read_rows); i++) {
+		struct insn_effect effect;
+
+		cr_assert_eq(insn_effect_of((const uint8_t *)read_rows[i].bytes, read_rows[i].len, &regs, &effect), 0, "%s",
+			     read_rows[i].what);
+		cr_assert_eq(effect.reads_unknown, read_rows[i].unknown, "%s", read_rows[i].what);
+		cr_assert_eq(effect.n_reads, read_rows[i].count, "%s: %u", read_rows[i].what, effect.n_reads);
+		if (read_rows[i].count) {
+			cr_assert_eq(effect.reads[0].address, read_rows[i].address, "%s: %lx", read_rows[i].what,
+				     (unsigned long)effect.reads[0].address);
+			cr_assert_eq(effect.reads[0].len, read_rows[i].size, "%s", read_rows[i].what);
+		}
+	}
+}

@@ -328,7 +328,7 @@ int text_replace(struct notify *n, const struct notify_task *t, uint64_t start, 
 /* --- spin.c --- */
 int notify_seek_loop(struct guest *g, int task, bool others);
 /* VERDICT_SPIN. 1: an event is reported, the task does not run; 0: it runs on. */
-int spin_again(struct notify *n, struct notify_task *t);
+int spin_again(struct notify *n, struct notify_task *t, uint64_t turn);
 
 /* --- trap.c --- */
 struct insn_regs trap_registers(const struct user_regs_struct *u);

@@ -91,7 +91,7 @@ static int leave_trap(struct notify *n, struct notify_task *t, const struct verd
 
 static int leave_spin(struct notify *n, struct notify_task *t, const struct verdict *v)
 {
-	return t->stop == EVENT_SPIN ? spin_again(n, t) : -EINVAL;
+	return t->stop == EVENT_SPIN ? spin_again(n, t, (uint64_t)v->value) : -EINVAL;
 }
 
 struct action {

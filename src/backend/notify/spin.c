@@ -21,7 +21,7 @@
 #include "engine/spin.h"
 #include "insn/effect.h"
 
-enum { LOOK_RATIO = 100, STEPS_FIRST = 128, STEPS_MOST = 4096, XSTATE_SIZE = 8192, FORCED_AGAIN_MS = 100 };
+enum { LOOK_RATIO = 100, STEPS_FIRST = 128, STEPS_AGAIN = 256, STEPS_MOST = 4096, XSTATE_SIZE = 8192, FORCED_AGAIN_MS = 100 };
 
 /* All that an instruction can depend on. */
 struct look_state {
@@ -34,7 +34,23 @@ struct look {
 	struct notify_task *t;
 	struct look_state state;
 	struct spin spin;
+	struct loop *loop; /* what is found out about it */
 	bool changed; /* some step has changed memory, or may have */
+};
+
+enum { LOOP_RANGES = 256, LOOP_BYTES = 4096 };
+
+/*
+ * A loop that was found. One that changes nothing depends on the bytes that it reads, its code among them: as long as they are the
+ * same, going round once more would lead to the same place.
+ */
+struct loop {
+	unsigned points;
+	unsigned char digest[SPIN_DIGEST];
+	bool reads_known;
+	size_t n_ranges, n_bytes;
+	struct insn_range ranges[LOOP_RANGES];
+	unsigned char bytes[LOOP_BYTES]; /* of all ranges, one behind the other */
 };
 
 static int read_state(struct look *look)
@@ -99,59 +115,130 @@ static int step(struct look *look)
 	return r < 0 ? r : 0;
 }
 
+/* ---- what a loop reads ---- */
+
+static void note_range(struct loop *loop, struct insn_range range)
+{
+	for (size_t i = 0; i < loop->n_ranges; i++)
+		if (loop->ranges[i].address == range.address && loop->ranges[i].len == range.len)
+			return;
+	if (loop->n_ranges == LOOP_RANGES || range.len > LOOP_BYTES - loop->n_bytes) {
+		loop->reads_known = false;
+		return;
+	}
+	loop->ranges[loop->n_ranges++] = range;
+	loop->n_bytes += range.len;
+}
+
+/* One step of the round in which the detector measures. */
+static void note_reads(struct look *look, const struct insn_effect *effect)
+{
+	struct loop *loop = look->loop;
+
+	if (look->spin.phase == SPIN_SEARCH) {
+		loop->n_ranges = loop->n_bytes = 0;
+		loop->reads_known = true;
+	}
+	if (look->spin.phase != SPIN_MEASURE)
+		return;
+	loop->reads_known &= !effect->reads_unknown;
+	note_range(loop, (struct insn_range){ look->state.user.rip, effect->length });
+	for (unsigned i = 0; i < effect->n_reads; i++)
+		note_range(loop, effect->reads[i]);
+}
+
+static bool read_ranges(const struct notify_task *t, const struct loop *loop, unsigned char *to)
+{
+	struct iovec local = { .iov_base = to, .iov_len = loop->n_bytes }, remote[LOOP_RANGES];
+
+	for (size_t i = 0; i < loop->n_ranges; i++)
+		remote[i] = (struct iovec){ (void *)(uintptr_t)loop->ranges[i].address, loop->ranges[i].len };
+	return process_vm_readv(t->tid, &local, 1, remote, loop->n_ranges, 0) == (ssize_t)loop->n_bytes;
+}
+
+static bool reads_the_same(const struct notify_task *t)
+{
+	unsigned char now[LOOP_BYTES];
+
+	return t->loop && t->loop->points == 1 && t->loop->reads_known && read_ranges(t, t->loop, now) &&
+	       memcmp(now, t->loop->bytes, t->loop->n_bytes) == 0;
+}
+
+/* ---- looking ---- */
+
 enum looked { LOOKED_FOUND, LOOKED_IN_VAIN, LOOKED_EVENT };
+
+static int step_once(struct look *look, enum spin_answer *ret_answer)
+{
+	unsigned char before[INSN_MAX_WRITES * INSN_MAX_WRITE_LEN], after[sizeof(before)];
+	struct spin_write writes[INSN_MAX_WRITES];
+	struct insn_effect effect;
+	bool unknown;
+	int r;
+
+	if (effect_here(look, &effect) < 0 || effect.leaves)
+		return LOOKED_IN_VAIN;
+	note_reads(look, &effect);
+	unknown = effect.unknown || !read_written(look, &effect, before);
+	r = step(look);
+	if (r <= 0)
+		return r < 0 ? r : LOOKED_EVENT;
+	r = read_state(look);
+	if (r < 0)
+		return r == -ESRCH ? LOOKED_EVENT : r;
+	unknown = unknown || !read_written(look, &effect, after);
+	for (unsigned i = 0; i < effect.count && !unknown; i++) {
+		writes[i] = (struct spin_write){ effect.writes[i].address, effect.writes[i].len, before + i * INSN_MAX_WRITE_LEN,
+						 after + i * INSN_MAX_WRITE_LEN };
+		look->changed |= memcmp(writes[i].before, writes[i].after, writes[i].len) != 0;
+	}
+	look->changed |= unknown;
+	*ret_answer = spin_feed(&look->spin, look->state.user.rip, &look->state, writes, unknown ? 0 : effect.count, unknown);
+	return LOOKED_FOUND;
+}
 
 static int step_through(struct look *look)
 {
-	unsigned char before[INSN_MAX_WRITES * INSN_MAX_WRITE_LEN] = { 0 }, after[sizeof(before)] = { 0 };
 	enum spin_answer answer;
-	struct insn_effect effect;
-	bool changed;
 	int r;
 
 	r = read_state(look);
 	if (r < 0)
 		return r == -ESRCH ? LOOKED_EVENT : r;
-	answer = spin_feed(&look->spin, look->state.user.rip, &look->state, false);
+	answer = spin_begin(&look->spin, look->state.user.rip, &look->state);
 	while (answer == SPIN_STEP) {
-		if (effect_here(look, &effect) < 0 || effect.leaves)
-			return LOOKED_IN_VAIN;
-		changed = effect.unknown || !read_written(look, &effect, before);
-		r = step(look);
-		if (r <= 0)
-			return r < 0 ? r : LOOKED_EVENT;
-		r = read_state(look);
-		if (r < 0)
-			return r == -ESRCH ? LOOKED_EVENT : r;
-		changed = changed || !read_written(look, &effect, after) || memcmp(before, after, sizeof(before)) != 0;
-		look->changed |= changed;
-		answer = spin_feed(&look->spin, look->state.user.rip, &look->state, changed);
+		r = step_once(look, &answer);
+		if (r != LOOKED_FOUND)
+			return r;
 	}
 	return answer == SPIN_FOUND ? LOOKED_FOUND : LOOKED_IN_VAIN;
 }
 
-static int look_for_loop(struct notify *n, struct notify_task *t, uint64_t steps, bool *ret_changed)
+/* The task is at a point of its loop: what is known of it is kept. True: it is where it was before, and so is what it has to do with. */
+static bool keep_loop(struct look *look)
 {
-	_cleanup_free_ struct look *look = calloc(1, sizeof(*look));
-	int r;
+	bool idle;
 
-	if (!look)
-		return -ENOMEM;
-	look->n = n;
-	look->t = t;
-	r = spin_init(&look->spin, sizeof(look->state), steps);
-	if (r < 0)
-		return r;
-	r = step_through(look);
-	*ret_changed = look->changed;
-	spin_deinit(&look->spin);
-	return r;
+	struct notify_task *t = look->t;
+	struct loop *loop = look->loop;
+
+	loop->points = (unsigned)spin_points(&look->spin);
+	spin_digest(&look->spin, look->state.user.rip, &look->state, loop->digest);
+	loop->reads_known = loop->reads_known && loop->points == 1 && read_ranges(t, loop, loop->bytes);
+	if (loop->points == 1)
+		idle = !look->changed;
+	else
+		idle = t->loop && memcmp(t->loop->digest, loop->digest, sizeof(loop->digest)) == 0;
+	free(t->loop);
+	t->loop = take_ptr(look->loop);
+	return idle;
 }
 
 static int report_spin(struct notify *n, struct notify_task *t, bool idle, bool forced)
 {
 	struct event event = { .kind = EVENT_SPIN, .task = t->number, .spin = { .idle = idle, .forced = forced } };
 
+	event.spin.points = forced ? 0 : t->loop->points;
 	n->spun = !forced;
 	t->where = WHERE_STOP;
 	t->expect = EXPECT_NOTHING;
@@ -159,15 +246,45 @@ static int report_spin(struct notify *n, struct notify_task *t, bool idle, bool 
 	return queue_push(&n->queue, &event);
 }
 
-int spin_again(struct notify *n, struct notify_task *t)
+/* Steps the stopped task; a loop that is found is reported. again: it was in one, and has not run since. */
+static int look_for_loop(struct notify *n, struct notify_task *t, uint64_t steps, uint64_t turn, bool again)
 {
-	bool changed = false;
+	_cleanup_free_ struct look *look = calloc(1, sizeof(*look));
+	_cleanup_free_ struct loop *loop = calloc(1, sizeof(*loop));
+	bool idle = false;
 	int r;
 
-	r = look_for_loop(n, t, STEPS_MOST, &changed);
-	if (r == LOOKED_FOUND)
-		r = report_spin(n, t, !changed, false);
-	else if (r == LOOKED_IN_VAIN)
+	if (!look || !loop)
+		return -ENOMEM;
+	look->n = n;
+	look->t = t;
+	look->loop = loop;
+	r = spin_init(&look->spin, sizeof(look->state), steps, turn);
+	if (r < 0)
+		return r;
+	r = step_through(look);
+	if (r == LOOKED_FOUND) {
+		(void)take_ptr(loop);
+		idle = keep_loop(look) && again;
+	}
+	spin_deinit(&look->spin);
+	if (r != LOOKED_FOUND)
+		return r;
+	r = report_spin(n, t, idle, false);
+	return r < 0 ? r : LOOKED_FOUND;
+}
+
+int spin_again(struct notify *n, struct notify_task *t, uint64_t turn)
+{
+	uint64_t steps = t->loop && t->loop->points > 1 ? STEPS_MOST : STEPS_AGAIN;
+	int r;
+
+	if (reads_the_same(t)) {
+		r = report_spin(n, t, true, false);
+		return r < 0 ? r : 1;
+	}
+	r = look_for_loop(n, t, steps, turn, true);
+	if (r == LOOKED_IN_VAIN)
 		return companion_go(t->tid, 0);
 	return r < 0 ? r : 1;
 }
@@ -209,7 +326,7 @@ int notify_seek_loop(struct guest *g, int task, bool others)
 {
 	struct notify *n = notify_of(g);
 	struct notify_task *t = notify_find(g, task);
-	bool due = n->silent_total_ms >= n->look_next_ms, forced, changed;
+	bool due = n->silent_total_ms >= n->look_next_ms, forced;
 	uint64_t began = now_ms();
 	int r;
 
@@ -221,9 +338,7 @@ int notify_seek_loop(struct guest *g, int task, bool others)
 	r = stop_running(n, t);
 	if (r <= 0)
 		return r;
-	r = due ? look_for_loop(n, t, n->look_steps, &changed) : LOOKED_IN_VAIN;
-	if (r == LOOKED_FOUND)
-		return report_spin(n, t, false, false);
+	r = due ? look_for_loop(n, t, n->look_steps, 0, false) : LOOKED_IN_VAIN;
 	if (r != LOOKED_IN_VAIN)
 		return r < 0 ? r : 0;
 	if (due)

@@ -184,6 +184,7 @@ void tasks_remove(struct task_table *table, int number)
 	if (!t)
 		return;
 	HASH_DELETE(hh_number, table->by_number, t);
+	free(t->loop);
 	free(t);
 }
 
@@ -229,6 +230,7 @@ void tasks_deinit(struct task_table *table)
 	HASH_CLEAR(hh_tid, table->by_tid);
 	HASH_ITER(hh_number, table->by_number, t, next_t) {
 		HASH_DELETE(hh_number, table->by_number, t);
+		free(t->loop);
 		free(t);
 	}
 	HASH_ITER(hh, table->processes, p, next_p) {

@@ -87,6 +87,7 @@ struct notify_task {
 		struct insn_regs regs;
 		struct user_regs_struct user; /* the same, and the rest */
 	} trap; /* EVENT_TRAP */
+	struct loop *loop; /* EVENT_SPIN: what is known of it (spin.c), or NULL */
 	bool unlisted;
 	UT_hash_handle hh_number, hh_tid;
 };

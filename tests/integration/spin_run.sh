@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Programs that wait by spinning end, and do so in the same way in each run, half of them beside busy loops: same output, same events.
+# HERMIT_SPIN_RUNS says how often each is run (4), HERMIT_SPIN_WAITS which ones (all).
+# shellcheck source=tests/integration/lib.sh
+. "$top_srcdir/tests/integration/lib.sh"
+# shellcheck source=tests/support/load.sh
+. "$top_srcdir/tests/support/load.sh"
+runs=${HERMIT_SPIN_RUNS:-4}
+waits=${HERMIT_SPIN_WAITS:-spinlock test-and-set compare-and-swap ticket flag restored handler itimer-real itimer-virtual \
+	itimer-prof itimer-ticks tsc tsc-flag shared}
+CC=${CC##ccache } # a small program
+# shellcheck disable=SC2086
+$CC -O2 -g -pthread -o spin_waits "$top_srcdir/tests/guests/spin_waits.c" || { fail "the guest does not build"; finish; }
+
+# once NAME N: result.N has output, status and events. The limit would be an uncontrolled happening, which is output.
+once()
+{
+	run "$hermit" run --spin-limit=30 --log-events=events."$2" -- ./spin_waits "$1"
+	cat out err > "result.$2"
+	echo "status $status" >> "result.$2"
+}
+
+same_each_time()
+{
+	local n
+	once "$1" 1
+	expect 0 "$1"
+	for n in $(seq 2 "$runs"); do
+		[ "$n" -le $((runs / 2)) ] || [ -n "$load_pids" ] || start_load
+		once "$1" "$n"
+		checks=$((checks + 2))
+		cmp -s result.1 "result.$n" || { cp "result.$n" out; fail "$1: run $n gives something else"; }
+		cmp -s events.1 "events.$n" || { "$hermit" log-diff events.1 "events.$n" > out; fail "$1: run $n goes another way"; }
+	done
+	stop_load
+}
+
+for wait in $waits; do
+	same_each_time "$wait"
+done
+
+# The control: natively the number of looks is another each time.
+for n in 1 2 3 4; do
+	./spin_waits tsc
+done | sort -u > native
+[ "$(wc -l < native)" -gt 1 ] || fail "natively the counter gives the same each time: these tests show nothing"
+
+# Times that are known: a timer of real or of processor time is due at its time.
+for timer in real virtual prof; do
+	run "$hermit" run -- ./spin_waits itimer-$timer
+	grep -q ' at 120\.03' out || fail "itimer-$timer: not after 30 ms"
+	grep -q '^processor time 0\.030' out || fail "itimer-$timer: spinning is no processor time"
+done
+
+# Nobody will ever change what it waits for.
+run "$hermit" run -- ./spin_waits nobody
+expect_err_has 'deadlock: nobody can ever go on' "a loop without hope"
+expect_err_has 'spins: it goes round in a loop that changes nothing' "a loop without hope"
+expect_err_has '#0 wait_for_nobody .*spin_waits.c:[0-9]+' "where it spins"
+
+# A loop that counts is left after the limit; the warning comes at once, the end says it again.
+run "$hermit" run --spin-limit=0.5 -- ./spin_waits counting
+expect 0 "a loop that counts"
+expect_out 'done' "a loop that counts"
+[ "$(grep -c 'left at the limit of real time: thread 2 in wait_counting .*spin_waits.c:[0-9]*)' err)" -ge 2 ] ||
+	fail "thread, function and line are not named, at once and at the end"
+head -n 1 err | grep -q 'warning: a loop without end' || fail "no warning when it happens"
+run "$hermit" run --strict --spin-limit=0.5 -- ./spin_waits counting
+expect 122 "a loop that counts, --strict"
+expect_err_has 'ended under --strict: a loop without end.*thread 2 in wait_counting .*spin_waits.c' "a loop that counts, --strict"
+run "$hermit" run --timeout=2 --spin-limit=0 -- ./spin_waits counting
+expect 124 "a loop that counts, without a limit"
+finish
