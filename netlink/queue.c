@@ -27,6 +27,7 @@ struct nl_notice {
 	struct nl_key key;
 	uint8_t *message; /* owned */
 	uint32_t group;
+	bool gone; /* the object is, after all that is pending */
 };
 
 static struct nl_dump *dump_free(struct nl_dump *dump)
@@ -350,6 +351,39 @@ static int compare_notices(const void *a, const void *b)
 	return nl_key_compare(&x->key, &y->key);
 }
 
+/* The types of objects are the first bytes of their keys, and their numbers rise from what others stand on to those: links come first. */
+static int compare_settled(const void *a, const void *b)
+{
+	const struct nl_notice *x = a, *y = b;
+	int r;
+
+	if (x->gone != y->gone)
+		return x->gone ? -1 : 1;
+	r = memcmp(x->key.bytes, y->key.bytes, sizeof(uint16_t));
+	if (x->gone && r)
+		return -r;
+	return compare_notices(a, b);
+}
+
+/*
+ * In order of objects, those that are gone before the others; what stood on a link goes before it, as with the kernel: its name is
+ * known for as long as something is said of it.
+ */
+static void sort_notices(int protocol, struct nl_notice *notices, size_t n)
+{
+	bool gone = false;
+
+	qsort(notices, n, sizeof(*notices), compare_notices);
+	for (size_t i = n; i-- > 0;) {
+		const struct nlmsghdr *nlh = (const void *)notices[i].message;
+
+		if (i + 1 == n || memcmp(notices[i].key.bytes, notices[i + 1].key.bytes, NL_KEY_SIZE) != 0)
+			gone = protocol == NETLINK_ROUTE && nl_route_verb(nlh->nlmsg_type) == NL_VERB_DEL;
+		notices[i].gone = gone;
+	}
+	qsort(notices, n, sizeof(*notices), compare_settled);
+}
+
 int nl_queue_settle(struct nl_queue *queue)
 {
 	size_t n = queue->n_pending;
@@ -358,7 +392,7 @@ int nl_queue_settle(struct nl_queue *queue)
 
 	queue->n_pending = 0;
 	if (n)
-		qsort(pending, n, sizeof(*pending), compare_notices);
+		sort_notices(queue->protocol, pending, n);
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		r = remember(queue, &pending[i]);
 		if (r == 0)

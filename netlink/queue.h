@@ -14,7 +14,7 @@
  *   poll      nl_queue_is_ready().
  *   notify    datagrams that came for a multicast group are held back until nl_queue_settle(), which the engine calls
  *             at points that it decides: only then are they visible, sorted by object, those of one object in their
- *             order.
+ *             order. Objects that are gone come first, what stood on a link before the link.
  *
  * Datagrams: replies and acknowledgements stay as the kernel cut them. A dump is held until its NLMSG_DONE has come,
  * and is then cut at the size that the kernel would use: the largest buffer that this socket was ever read with, at

@@ -429,6 +429,31 @@ Test(netlink_queue, notifications_are_held_and_sorted)
 	fixture_deinit(&f);
 }
 
+/* A link that is gone takes its address with it: the address goes first. What is there comes after what is not. */
+Test(netlink_queue, what_is_gone_comes_first)
+{
+	static const struct {
+		uint8_t type, index;
+	} order[] = { { RTM_NEWADDR, 3 }, { RTM_DELADDR, 3 }, { RTM_NEWLINK, 3 }, { RTM_DELLINK, 3 }, { RTM_NEWLINK, 2 } };
+	struct fixture f;
+
+	fixture_init(&f, NETLINK_ROUTE);
+	push_message(&f, RTM_NEWLINK, 0, "0000 0100" REAL_BR0 UP, 1);
+	push_message(&f, RTM_NEWLINK, 0, "0000 0100" REAL_ETH0 UP, 1);
+	push_message(&f, RTM_NEWADDR, 0, "02 20 80 00" REAL_ETH0 "0800 0200 0a000001", 5);
+	push_message(&f, RTM_DELLINK, 0, "0000 0100" REAL_ETH0 DOWN, 1);
+	push_message(&f, RTM_DELADDR, 0, "02 20 80 00" REAL_ETH0 "0800 0200 0a000001", 5);
+	cr_assert_eq(nl_queue_settle(&f.queue), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+		struct nl_datagram datagram = next(&f, 4096, 0);
+
+		cr_expect_eq(datagram.bytes[4], order[i].type, "%d", (int)i);
+		cr_expect_eq(datagram.bytes[20], order[i].index, "%d", (int)i);
+	}
+	cr_assert(is_empty(&f));
+	fixture_deinit(&f);
+}
+
 /* The kernel's link watch repeats what is known already, later, from nobody. */
 Test(netlink_queue, repeated_notifications_are_dropped)
 {
