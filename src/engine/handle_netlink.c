@@ -88,7 +88,7 @@ static int take_port(struct netlink_use *use, uint32_t port, uint32_t groups)
 
 int netlink_bind(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
 {
-	_cleanup_(use_end) struct netlink_use use;
+	_cleanup_(use_end) struct netlink_use use = { .handle = -1 };
 	struct sockaddr_nl address;
 	int r;
 
@@ -108,7 +108,7 @@ int netlink_bind(struct engine *e, struct task *t, const struct fd_info *info, s
 /* Messages go to the kernel in any case; what is left of connect is that the socket has a port. */
 int netlink_connect(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
 {
-	_cleanup_(use_end) struct netlink_use use;
+	_cleanup_(use_end) struct netlink_use use = { .handle = -1 };
 	struct sockaddr_nl address;
 	int r;
 
@@ -204,7 +204,7 @@ static int check_destination(struct engine *e, struct task *t, uint64_t addr, ui
 
 static int send_span(struct engine *e, struct task *t, const struct fd_info *info, const struct span *span, struct verdict *v)
 {
-	_cleanup_(use_end) struct netlink_use use;
+	_cleanup_(use_end) struct netlink_use use = { .handle = -1 };
 	int64_t r;
 
 	r = use_begin(e, t, info, &use);
@@ -256,7 +256,7 @@ static int64_t send_message(struct netlink_use *use, uint64_t addr)
 
 int netlink_sendmsg(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
 {
-	_cleanup_(use_end) struct netlink_use use;
+	_cleanup_(use_end) struct netlink_use use = { .handle = -1 };
 	int64_t r;
 
 	r = use_begin(e, t, info, &use);
@@ -275,7 +275,7 @@ static int write_length(struct engine *e, struct task *t, uint64_t addr, int64_t
 
 int netlink_sendmmsg(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
 {
-	_cleanup_(use_end) struct netlink_use use;
+	_cleanup_(use_end) struct netlink_use use = { .handle = -1 };
 	uint64_t n = t->call.args[2] < MESSAGES_MAX ? t->call.args[2] : MESSAGES_MAX, done = 0, addr = t->call.args[1];
 	int64_t r;
 
@@ -374,7 +374,7 @@ int netlink_read(struct engine *e, struct task *t, const struct read_request *re
 int netlink_recvfrom(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
 {
 	const uint64_t *a = t->call.args;
-	_cleanup_(use_end) struct netlink_use use;
+	_cleanup_(use_end) struct netlink_use use = { .handle = -1 };
 	struct nl_datagram datagram;
 	const uint32_t true_len = sizeof(struct sockaddr_nl);
 	struct span span;
@@ -470,7 +470,7 @@ static int64_t receive_message(struct netlink_use *use, uint64_t addr, int flags
 
 int netlink_recvmsg(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
 {
-	_cleanup_(use_end) struct netlink_use use;
+	_cleanup_(use_end) struct netlink_use use = { .handle = -1 };
 	int64_t r;
 
 	r = use_begin(e, t, info, &use);
@@ -500,7 +500,7 @@ static int set_deadline(struct engine *e, struct task *t)
 /* call.progress counts the messages that are there already. */
 int netlink_recvmmsg(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
 {
-	_cleanup_(use_end) struct netlink_use use;
+	_cleanup_(use_end) struct netlink_use use = { .handle = -1 };
 	const uint64_t *a = t->call.args;
 	uint64_t n = a[2] < MESSAGES_MAX ? a[2] : MESSAGES_MAX, addr;
 	int flags = (int)a[3];

@@ -52,6 +52,24 @@ if [ -n "$user" ]; then
 	ok "calls of an ordinary user give what they give natively" diff native out
 fi
 
+# Every value of every attribute of every dump: equal in two fresh containers two seconds apart, but not natively.
+cp "$top_builddir/tests/support/nl_capture" .
+all="link link6 bridge addr route neigh fdb neightbl rule qdisc netconf nsid stats nexthop multicast anycast addrlabel"
+for i in 1 2; do
+	[ $i = 1 ] || sleep 2
+	# shellcheck disable=SC2086 # words
+	"$hermit" run --strict --bind="$work" -- ./nl_capture -b $all >run.$i.bin
+	# shellcheck disable=SC2086 # words
+	$natively sh -c "ip link set lo up && exec ./nl_capture -b $all" >native.$i.bin
+	for way in run native; do
+		"$hermit" netlink-dump --raw $way.$i.bin | sort >$way.$i
+	done
+done
+echo "of $(grep -c : run.1) values $(diff run.1 run.2 | grep -c '^<') differ between two containers, $(diff native.1 native.2 | grep -c '^<') natively"
+ok "there are values to compare" test "$(grep -c : run.1)" -gt 99
+ok "no value differs between two containers" cmp run.1 run.2
+ok "natively some do" test "$(diff native.1 native.2 | grep -c '^<')" -gt 5
+
 # One numbering by every door.
 run "$hermit" run --strict -- sh -c 'ip link add zz type veth peer name aa; ip -o link | cut -d: -f1-2; python3 -c "
 import socket; print(socket.if_nametoindex(\"zz\"), socket.if_indextoname(2), socket.if_nameindex())"'
