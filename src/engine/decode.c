@@ -390,6 +390,7 @@ static print_fn *const printers[] = {
 	[ARG_SOCKADDR_IN] = print_sockaddr,
 	[ARG_SOCKADDR_OUT] = print_addr,
 	[ARG_IOV_IN] = print_iov_in,
+	[ARG_IOV_INOUT] = print_iov_out,
 	[ARG_IOV_OUT] = print_iov_out,
 	[ARG_MSGHDR_IN] = print_msghdr_in,
 	[ARG_MSGHDR_OUT] = print_msghdr_out,

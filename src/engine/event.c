@@ -72,7 +72,16 @@ static bool is_restart_code(int64_t result)
 	return result == WAIT_ERESTARTSYS || result == WAIT_ERESTARTNOINTR || result == WAIT_ERESTARTNOHAND;
 }
 
-/* The call that was given up for being watched, made again: nothing of it is new. */
+/*
+ * A call that gave up for being asked to stop, and not for a signal: the kernel makes it again. What it gives up under a signal it would have given
+ * up in any case; who attempts a call (attempt.h) wants to know.
+ */
+static bool is_disturbance(struct engine *e, struct task *t, const struct event *event)
+{
+	return !t->call.unnoticed && !t->call.attempt && is_restart_code(event->result) && !signals_pending(e, t);
+}
+
+/* The call that was disturbed, made again: nothing of it is new. */
 static bool is_repeat(const struct task *t, const struct event *event)
 {
 	const struct call *c = &t->call;
@@ -83,27 +92,34 @@ static bool is_repeat(const struct task *t, const struct event *event)
 
 static int on_repeat(struct engine *e, struct task *t)
 {
-	t->call.disturbed = false;
 	t->state = TASK_READY;
 	t->in_call = true;
 	e->watched = t;
 	return 0;
 }
 
-static int on_done(struct engine *e, struct task *t, const struct event *event)
+/* It goes on at once, as if it had not stopped; when it is adrift somebody else has the turn by now. */
+static int go_at_once(struct engine *e, struct task *t)
 {
 	bool adrift = t->state == TASK_ADRIFT;
 
 	t->state = TASK_READY;
+	t->in_call = false;
+	t->verdict = (struct verdict){ .kind = VERDICT_GO };
+	if (adrift)
+		return sched_push_back(&e->sched, t);
+	e->watched = t;
+	return 0;
+}
+
+static int on_done(struct engine *e, struct task *t, const struct event *event)
+{
+	t->call.disturbed = false;
 	if (t->call.watched) {
-		t->call.disturbed = is_restart_code(event->result);
-		t->call.watched = t->in_call = false;
-		t->verdict = (struct verdict){ .kind = VERDICT_GO };
-		if (adrift) /* somebody else has the turn by now */
-			return sched_push_back(&e->sched, t);
-		e->watched = t;
-		return 0;
+		t->call.watched = false;
+		return go_at_once(e, t);
 	}
+	t->state = TASK_READY;
 	t->call.done = true;
 	t->call.result = event->result;
 	return sched_push_front(&e->sched, t);
@@ -316,11 +332,19 @@ static int on_outside(struct engine *e, const struct event *event)
 	return 0;
 }
 
+static int on_hidden(struct engine *e, struct task *t, const struct event *event)
+{
+	if (event->kind == EVENT_CALL)
+		return on_repeat(e, t);
+	t->call.disturbed = true;
+	return go_at_once(e, t);
+}
+
 static int dispatch(struct engine *e, struct task *t, const struct event *event)
 {
 	switch (event->kind) {
 	case EVENT_CALL:
-		return is_repeat(t, event) ? on_repeat(e, t) : on_call(e, t, event);
+		return on_call(e, t, event);
 	case EVENT_DONE:
 		return on_done(e, t, event);
 	case EVENT_BIRTH:
@@ -351,24 +375,22 @@ static int dispatch(struct engine *e, struct task *t, const struct event *event)
 	return -EINVAL;
 }
 
+/* A call that was disturbed and its repetition are nobody's affair. */
+static bool is_hidden(struct engine *e, struct task *t, const struct event *event)
+{
+	if (!t)
+		return false;
+	if (event->kind == EVENT_DONE)
+		return is_disturbance(e, t, event);
+	return event->kind == EVENT_CALL && is_repeat(t, event);
+}
+
 /* When an alarm comes is the host's affair, and a watched result is no event of the run: neither is a turn. */
 static bool is_turn(const struct task *t, const struct event *event)
 {
 	if (event->kind == EVENT_DONE)
 		return !t || !t->call.watched;
-	if (event->kind == EVENT_CALL)
-		return !t || !is_repeat(t, event);
 	return event->kind != EVENT_ALARM;
-}
-
-/* A watched call that was disturbed and its repetition are nobody's affair. */
-static bool is_hidden(const struct task *t, const struct event *event)
-{
-	if (!t)
-		return false;
-	if (event->kind == EVENT_DONE)
-		return t->call.watched && is_restart_code(event->result);
-	return event->kind == EVENT_CALL && is_repeat(t, event);
 }
 
 static bool is_from_outside(const struct event *event)
@@ -379,9 +401,10 @@ static bool is_from_outside(const struct event *event)
 int engine_event(struct engine *e, const struct event *event)
 {
 	struct task *t = is_from_outside(event) ? NULL : task_find(e, event->task);
+	bool hidden = is_hidden(e, t, event);
 	int r;
 
-	if (is_turn(t, event)) {
+	if (!hidden && is_turn(t, event)) {
 		e->turn++;
 		e->stats.turns++;
 		spinners_note(e, t, event);
@@ -389,7 +412,7 @@ int engine_event(struct engine *e, const struct event *event)
 			sched_policy_event(&e->policy, t);
 	}
 	e->actor = is_from_outside(event) ? -1 : event->task;
-	for (size_t i = 0; i < e->n_observers && !is_hidden(t, event); i++)
+	for (size_t i = 0; i < e->n_observers && !hidden; i++)
 		if (e->observers[i].event)
 			e->observers[i].event(e->observers[i].arg, e, event);
 	if (!is_from_outside(event)) {
@@ -408,7 +431,7 @@ int engine_event(struct engine *e, const struct event *event)
 	}
 	if (t && event->kind != EVENT_TRAP && event->kind != EVENT_ALARM)
 		t->trap_streak = 0;
-	r = dispatch(e, t, event);
+	r = hidden ? on_hidden(e, t, event) : dispatch(e, t, event);
 	return r < 0 ? engine_fail(e, -r, "event %d of task %d at turn %llu", (int)event->kind, event->task,
 				   (unsigned long long)e->turn)
 		     : 0;

@@ -66,6 +66,7 @@
 #define SOCKADDR_IN(a) { .kind = ARG_SOCKADDR_IN, .len_kind = LEN_ARG, .len = (a) }
 #define SOCKADDR_OUT   { .kind = ARG_SOCKADDR_OUT, .len_kind = LEN_CUSTOM }
 #define IOV_IN         { .kind = ARG_IOV_IN, .len_kind = LEN_CUSTOM }
+#define IOV_INOUT      { .kind = ARG_IOV_INOUT, .len_kind = LEN_CUSTOM }
 #define IOV_OUT        { .kind = ARG_IOV_OUT, .len_kind = LEN_CUSTOM }
 #define MSGHDR_IN      { .kind = ARG_MSGHDR_IN, .len_kind = LEN_FIXED, .len = 56 }
 #define MSGHDR_OUT     { .kind = ARG_MSGHDR_OUT, .len_kind = LEN_FIXED, .len = 56 }
@@ -142,6 +143,7 @@ static const char *const kind_names[] = {
 	[ARG_SOCKADDR_IN] = "sockaddr",
 	[ARG_SOCKADDR_OUT] = "sockaddr-out",
 	[ARG_IOV_IN] = "iovec",
+	[ARG_IOV_INOUT] = "iovec-inout",
 	[ARG_IOV_OUT] = "iovec-out",
 	[ARG_MSGHDR_IN] = "msghdr",
 	[ARG_MSGHDR_OUT] = "msghdr-out",
@@ -159,6 +161,7 @@ static const char *const kind_names[] = {
 static const char *const ret_names[] = {
 	[RET_ZERO] = "zero", [RET_LEN] = "length", [RET_FD] = "fd",       [RET_PID] = "pid",
 	[RET_ADDR] = "address", [RET_INT] = "int",  [RET_NEVER] = "never",
+	[RET_EINTR] = "EINTR",
 };
 
 const struct policy_row *policy_row(int64_t nr)

@@ -50,6 +50,7 @@ enum arg_kind {
 	ARG_SOCKADDR_OUT, /* length pointer in the next argument */
 	ARG_IOV_IN,       /* struct iovec[], count in the next argument; data read by the kernel */
 	ARG_IOV_OUT,
+	ARG_IOV_INOUT,    /* read or written, as the descriptor says */
 	ARG_MSGHDR_IN,
 	ARG_MSGHDR_OUT,
 	ARG_TIMESPEC_IN,
@@ -85,7 +86,16 @@ struct arg_spec {
 };
 
 /* What the result is. */
-enum ret_kind { RET_ZERO, RET_LEN, RET_FD, RET_PID, RET_ADDR, RET_INT, RET_NEVER };
+enum ret_kind {
+	RET_ZERO,
+	RET_LEN,
+	RET_FD,
+	RET_PID,
+	RET_ADDR,
+	RET_INT,
+	RET_NEVER,
+	RET_EINTR, /* waits for a signal: the kernel gives -ERESTARTNOHAND, which becomes EINTR behind a handler */
+};
 
 /* Bits of policy_row.flags. */
 enum {
@@ -98,7 +108,7 @@ enum {
 	CALL_EXEC_ONLY = 1 << 8, /* passes in the filter when argument 2, a protection, has no PROT_EXEC */
 	CALL_TOUCHES_IO = 1 << 6, /* may make somebody's descriptor ready: readiness is asked again afterwards */
 	CALL_LINKS = 1 << 9,     /* may name links of the network namespace: they are translated around it (link_numbers.h) */
-	CALL_PIECEWISE = 1 << 7, /* stops early when the task is asked to stop: its result is not watched (engine_options.results) */
+	CALL_PIECEWISE = 1 << 7, /* stops early when the task is asked to stop, so it is not to notice (VERDICT_HOOK) */
 };
 
 typedef int policy_handler_fn(struct engine *e, struct task *t, struct verdict *v);

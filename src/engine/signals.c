@@ -54,6 +54,13 @@ int signals_deliverable(struct engine *e, struct task *t, const uint64_t *mask, 
 	return 0;
 }
 
+bool signals_pending(struct engine *e, struct task *t)
+{
+	struct signal_state s;
+
+	return e->g->ops->signal_state(e->g, t->id, &s) < 0 || ((s.thread_pending | s.process_pending) & ~s.blocked);
+}
+
 /* One process: thread-directed signals wake their thread, process-directed ones the first thread that does not block them. */
 static int wake_process(struct engine *e, struct process *p)
 {

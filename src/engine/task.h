@@ -72,8 +72,10 @@ struct call {
 	bool attempt;      /* runs by attempt.h: if it changes nothing, nobody is to look again */
 	bool first;        /* first consideration of this call */
 	bool no_return;    /* ends in an event of its own kind: birth, exec, exit */
+	bool hooked;       /* was told VERDICT_HOOK because the handler wants to see the result */
 	bool watched;      /* was told VERDICT_HOOK for the observers' sake only: its EVENT_DONE is theirs */
-	bool disturbed;    /* gave up because it was watched: the kernel makes the call again, and then it is not */
+	bool unnoticed;    /* its VERDICT_HOOK was one that it cannot notice: a restart code is its own */
+	bool disturbed;    /* gave up because of a hook: the kernel makes the call again, and then it is not to notice */
 	uint64_t progress; /* bytes already moved by a call that the engine performs in pieces */
 	uint64_t start_ns; /* run time when the call was made: deadlines count from here */
 	uint64_t scratch[4]; /* the handler's own notes between considerations */

@@ -269,15 +269,42 @@ static bool is_piecewise_device(struct engine *e, struct task *t)
 	return info->kind == FD_CHAR || info->kind == FD_TTY || info->kind == FD_OTHER;
 }
 
+/*
+ * A hook is to the call like a signal: one that works in pieces stops early, one that has given up for it would do so again. Such a
+ * call is hooked in the way that it does not notice. Under a signal it stops early in any case, but not for an observer's sake.
+ */
+static void spare(struct engine *e, struct task *t, struct verdict *v)
+{
+	bool breaks = (t->call.row->flags & CALL_PIECEWISE) || t->call.disturbed || (t->call.watched && is_piecewise_device(e, t));
+
+	t->call.unnoticed = false;
+	if (!breaks || t->call.attempt)
+		return;
+	if (!signals_pending(e, t)) {
+		t->call.unnoticed = v->unnoticed = true;
+	} else if (t->call.watched) {
+		v->kind = VERDICT_CONTINUE;
+		t->call.watched = false;
+	}
+}
+
 /* The kernel runs a call: where observers want its result it is stopped when it returns. */
 static void watch(struct engine *e, struct task *t, struct verdict *v)
 {
 	if (!e->options.results || v->kind != VERDICT_CONTINUE || t->call.no_return || !(e->g->abilities & GUEST_CAN_HOOK))
 		return;
-	if ((t->call.row->flags & CALL_PIECEWISE) || is_piecewise_device(e, t))
-		return;
+	if (t->call.row->ret == RET_EINTR)
+		return; /* its result is known */
 	v->kind = VERDICT_HOOK;
 	t->call.watched = true;
+}
+
+/* What a task in a call is told, with hooks as they are to be. */
+static void complete_hook(struct engine *e, struct task *t, struct verdict *v)
+{
+	watch(e, t, v);
+	if (v->kind == VERDICT_HOOK)
+		spare(e, t, v);
 }
 
 static void observe_verdict(struct engine *e, const struct step *step)
@@ -295,7 +322,11 @@ static void resume_watched(struct engine *e, struct step *step)
 	e->watched = NULL;
 	step->kind = STEP_RESUME;
 	step->task = t->id;
-	step->verdict.kind = t->in_call ? VERDICT_CONTINUE : VERDICT_GO;
+	step->verdict.kind = VERDICT_GO;
+	if (t->in_call) {
+		step->verdict.kind = t->call.hooked ? VERDICT_HOOK : VERDICT_CONTINUE;
+		complete_hook(e, t, &step->verdict);
+	}
 	t->state = TASK_RUNNING;
 	e->running = t;
 	publish_clock(e, t);
@@ -327,7 +358,8 @@ static void resume(struct engine *e, struct task *t, struct step *step)
 	e->last = t;
 	if (v->kind != VERDICT_HOOK)
 		wait_clear(e, t);
-	watch(e, t, v);
+	t->call.hooked = v->kind == VERDICT_HOOK;
+	complete_hook(e, t, v);
 	if (v->kind == VERDICT_LISTEN) {
 		t->state = TASK_STOPPED;
 		return;

@@ -13,7 +13,7 @@ enum verdict_kind {
 	VERDICT_NONE = 0,
 	VERDICT_RETURN,   /* parked in a call: it returns value (or -errno), the kernel does not run it */
 	VERDICT_CONTINUE, /* parked in a call: the kernel runs it */
-	VERDICT_HOOK,     /* as CONTINUE; EVENT_DONE follows before user code runs */
+	VERDICT_HOOK,     /* as CONTINUE; EVENT_DONE follows before user code runs; the call may return early for it, unless `unnoticed` */
 	VERDICT_INSTALL,  /* parked in a call: a new descriptor for `handle` is installed, its number is the result */
 	VERDICT_RESTART,  /* parked in a call: interrupted by a signal, value is the kernel's restart code (-512, -514) or -EINTR */
 	VERDICT_BLOCK,    /* engine only: stays parked */
@@ -28,6 +28,7 @@ struct verdict {
 	enum verdict_kind kind;
 	int64_t value;
 	bool set_result;
+	bool unnoticed;    /* VERDICT_HOOK: takes longer, but the call does not notice. No signal may wait to be delivered */
 	int handle;        /* VERDICT_INSTALL: still the engine's to release */
 	int install_flags; /* O_CLOEXEC or 0 */
 	siginfo_t siginfo;

@@ -349,28 +349,37 @@ static void leaf_ext_1e(const struct question *q)
 static const struct {
 	uint32_t first, last;
 	void (*answer)(const struct question *q);
+	bool subleaves; /* ECX counts */
 } leaves[] = {
-	{ 0x0, 0x0, leaf_vendor },
-	{ 0x1, 0x1, leaf_1 },
-	{ 0x2, 0x2, leaf_host },
-	{ 0x4, 0x4, leaf_4 },
-	{ 0x6, 0x6, leaf_features },
-	{ 0x7, 0x7, leaf_7 },
-	{ 0xb, 0xb, leaf_b },
-	{ 0xd, 0xd, leaf_d },
-	{ 0x15, 0x15, leaf_15 },
-	{ 0x16, 0x16, leaf_16 },
-	{ 0x80000000, 0x80000000, leaf_vendor },
-	{ 0x80000001, 0x80000001, leaf_ext_1 },
-	{ 0x80000002, 0x80000004, leaf_brand },
-	{ 0x80000005, 0x80000006, leaf_caches },
-	{ 0x80000007, 0x80000007, leaf_power },
-	{ 0x80000008, 0x80000008, leaf_ext_8 },
-	{ 0x80000019, 0x8000001a, leaf_host },
-	{ 0x8000001d, 0x8000001d, leaf_cache_topology },
-	{ 0x8000001e, 0x8000001e, leaf_ext_1e },
-	{ 0x80000021, 0x80000021, leaf_features },
+	{ 0x0, 0x0, leaf_vendor, false },
+	{ 0x1, 0x1, leaf_1, false },
+	{ 0x2, 0x2, leaf_host, false },
+	{ 0x4, 0x4, leaf_4, true },
+	{ 0x6, 0x6, leaf_features, false },
+	{ 0x7, 0x7, leaf_7, true },
+	{ 0xb, 0xb, leaf_b, true },
+	{ 0xd, 0xd, leaf_d, true },
+	{ 0x15, 0x15, leaf_15, false },
+	{ 0x16, 0x16, leaf_16, false },
+	{ 0x80000000, 0x80000000, leaf_vendor, false },
+	{ 0x80000001, 0x80000001, leaf_ext_1, false },
+	{ 0x80000002, 0x80000004, leaf_brand, false },
+	{ 0x80000005, 0x80000006, leaf_caches, false },
+	{ 0x80000007, 0x80000007, leaf_power, false },
+	{ 0x80000008, 0x80000008, leaf_ext_8, false },
+	{ 0x80000019, 0x8000001a, leaf_host, false },
+	{ 0x8000001d, 0x8000001d, leaf_cache_topology, true },
+	{ 0x8000001e, 0x8000001e, leaf_ext_1e, false },
+	{ 0x80000021, 0x80000021, leaf_features, false },
 };
+
+bool cpuid_has_subleaves(uint32_t leaf)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(leaves); i++)
+		if (leaf >= leaves[i].first && leaf <= leaves[i].last)
+			return leaves[i].subleaves;
+	return false;
+}
 
 /* Leaves above the highest that leaf 0 or 80000000H shows must not answer. */
 static bool leaf_is_shown(const struct cpuid_model *model, uint32_t leaf)
@@ -385,8 +394,9 @@ static bool leaf_is_shown(const struct cpuid_model *model, uint32_t leaf)
 void cpuid_answer(const struct cpuid_model *model, uint32_t leaf, uint32_t subleaf, const struct insn_cpuid *host,
 		  struct insn_cpuid *ret)
 {
-	struct question q = { .model = model, .leaf = leaf, .subleaf = subleaf, .host = host, .ret = ret };
+	struct question q = { .model = model, .leaf = leaf, .host = host, .ret = ret };
 
+	q.subleaf = cpuid_has_subleaves(leaf) ? subleaf : 0;
 	memset(ret, 0, sizeof(*ret));
 	if (!leaf_is_shown(model, leaf))
 		return;

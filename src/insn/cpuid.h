@@ -43,6 +43,9 @@ int cpuid_check(const struct cpuid_model *model, cpuid_query_fn query, void *arg
 void cpuid_answer(const struct cpuid_model *model, uint32_t leaf, uint32_t subleaf, const struct insn_cpuid *host,
 		  struct insn_cpuid *ret);
 
+/* Does the answer depend on ECX? Elsewhere programs leave in it what was there. */
+bool cpuid_has_subleaves(uint32_t leaf);
+
 /* AT_HWCAP and AT_HWCAP2 as Linux would give them for the model. host_hwcap2: the host's own value. */
 uint64_t cpuid_hwcap(const struct cpuid_model *model, cpuid_query_fn query, void *arg);
 uint64_t cpuid_hwcap2(const struct cpuid_model *model, cpuid_query_fn query, void *arg, uint64_t host_hwcap2);

@@ -9,6 +9,7 @@
 #include "supervisor/event_log.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@
 #include "supervisor/report.h"
 #include "trace/log_writer.h"
 
-enum { FLUSH_NS = 200000000, OPTIONS_MAX = 100 };
+enum { FLUSH_NS = 200000000, OPTIONS_MAX = 100, ERESTARTNOHAND = 514 /* the kernel's own */ };
 
 /* A living task, as far as the log has to remember it. */
 struct logged_task {
@@ -43,6 +44,8 @@ struct logged_task {
 	int woken_by;   /* vtid, -1: time passed */
 	unsigned woken_why;
 	uint64_t woken_ns;
+	enum insn_kind trap; /* the instruction that waits for its answer */
+	uint32_t leaf, subleaf;
 	UT_hash_handle hh;
 };
 
@@ -329,9 +332,9 @@ static void write_event(struct event_log *log, struct engine *e, struct logged_t
 		write_join(log, e, event);
 		return;
 	case EVENT_TRAP:
-		begin(log, e, LOG_TRAP, t->vtid);
-		log_writer_text(log->writer, "instruction", insn_kind_name(event->trap.kind));
-		commit(log);
+		t->trap = event->trap.kind; /* written with its answer */
+		t->leaf = event->trap.leaf;
+		t->subleaf = event->trap.subleaf;
 		return;
 	case EVENT_SPIN:
 		begin(log, e, LOG_TRAP, t->vtid);
@@ -390,6 +393,61 @@ static void write_choice(struct event_log *log, struct engine *e, struct logged_
 	t->woken = false;
 }
 
+static void put_cpuid(struct event_log *log, const struct logged_task *t, const struct insn_cpuid *answer)
+{
+	char text[40];
+
+	log_writer_unsigned(log->writer, "leaf", t->leaf);
+	if (cpuid_has_subleaves(t->leaf))
+		log_writer_unsigned(log->writer, "subleaf", t->subleaf);
+	(void)snprintf(text, sizeof(text), "%08x %08x %08x %08x", answer->eax, answer->ebx, answer->ecx, answer->edx);
+	log_writer_text(log->writer, "answer", text);
+}
+
+static void put_random(struct event_log *log, const struct insn_answers *answers)
+{
+	char text[24];
+
+	(void)snprintf(text, sizeof(text), "%016" PRIx64, answers->random);
+	log_writer_text(log->writer, "answer", answers->random_fails ? "none" : text);
+}
+
+static void write_trap(struct event_log *log, struct engine *e, const struct logged_task *t, const struct insn_answers *answers)
+{
+	begin(log, e, LOG_TRAP, t->vtid);
+	log_writer_text(log->writer, "instruction", insn_kind_name(t->trap));
+	switch (t->trap) {
+	case INSN_RDTSC:
+		log_writer_unsigned(log->writer, "answer", answers->tsc);
+		break;
+	case INSN_RDTSCP:
+		log_writer_unsigned(log->writer, "answer", answers->tsc);
+		log_writer_unsigned(log->writer, "aux", answers->tsc_aux);
+		break;
+	case INSN_CPUID:
+		put_cpuid(log, t, &answers->cpuid);
+		break;
+	case INSN_RDRAND:
+	case INSN_RDSEED:
+		put_random(log, answers);
+		break;
+	case INSN_RDPID:
+		log_writer_unsigned(log->writer, "answer", answers->tsc_aux);
+		break;
+	case INSN_XGETBV:
+		log_writer_unsigned(log->writer, "register", t->subleaf);
+		log_writer_unsigned(log->writer, "answer", t->subleaf ? answers->xinuse : answers->xcr0);
+		break;
+	case INSN_XBEGIN:
+		log_writer_unsigned(log->writer, "answer", answers->abort_status);
+		break;
+	case INSN_NONE:
+	case INSN_KIND_COUNT:
+		break;
+	}
+	commit(log);
+}
+
 static void write_verdict(struct event_log *log, struct engine *e, struct logged_task *t, const struct verdict *v)
 {
 	switch (v->kind) {
@@ -397,7 +455,10 @@ static void write_verdict(struct event_log *log, struct engine *e, struct logged
 		write_result(log, e, t, v->value);
 		return;
 	case VERDICT_CONTINUE:
-		write_outcome(log, e, t, "left to the kernel");
+		if (policy_row(t->call.nr)->ret == RET_EINTR)
+			write_result(log, e, t, -ERESTARTNOHAND);
+		else if (t->in_call)
+			write_outcome(log, e, t, "left to the kernel");
 		return;
 	case VERDICT_INSTALL:
 		write_outcome(log, e, t, "a new descriptor");
@@ -417,6 +478,8 @@ static void write_verdict(struct event_log *log, struct engine *e, struct logged
 		}
 		return;
 	case VERDICT_ANSWER:
+		write_trap(log, e, t, &v->answers);
+		return;
 	case VERDICT_SPIN:
 	case VERDICT_HOOK: /* its result comes */
 	case VERDICT_NONE:

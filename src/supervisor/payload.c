@@ -127,7 +127,7 @@ static void take_in(struct gather *w, const struct arg_spec *spec, size_t i)
 
 	if (spec->kind == ARG_IN || spec->kind == ARG_INOUT)
 		take(w, args[i], length_of(w->call, spec));
-	else if (spec->kind == ARG_IOV_IN)
+	else if (spec->kind == ARG_IOV_IN || spec->kind == ARG_IOV_INOUT)
 		take_vector(w, args[i], next);
 	else if (spec->kind == ARG_MSGHDR_IN)
 		take_message(w, args[i], false);
@@ -148,7 +148,7 @@ static void take_out(struct gather *w, const struct policy_row *row, size_t i)
 	w->limit = UINT64_MAX;
 	if (spec->kind == ARG_OUT || spec->kind == ARG_INOUT) {
 		take(w, args[i], length_of(w->call, spec));
-	} else if (spec->kind == ARG_IOV_OUT) {
+	} else if (spec->kind == ARG_IOV_OUT || spec->kind == ARG_IOV_INOUT) {
 		limit_by_result(w, row);
 		take_vector(w, args[i], next);
 	} else if (spec->kind == ARG_MSGHDR_OUT) {

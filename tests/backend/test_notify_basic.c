@@ -15,6 +15,7 @@
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -103,6 +104,41 @@ static void test_verdicts_that_do_not_fit(struct drive *d)
 	check_int(ops->resume(d->g, 0, &signal), -EINVAL);
 	drive_pass(d, &event);
 	drive_to_end(d);
+}
+
+/* More than one piece: what PTRACE_INTERRUPT cuts short. */
+enum { MANY = 1000000 };
+
+static int guest_moves_much(void)
+{
+	int in = memfd_create("in", 0), out = memfd_create("out", 0);
+
+	check_int(ftruncate(in, MANY), 0);
+	check(mark(1, 0, 0, 0) == 0);
+	check_int(sendfile(out, in, NULL, MANY), MANY);
+	check_int(sendfile(out, in, NULL, MANY), 0);
+	check_int(sendfile(out, -1, NULL, MANY), -1);
+	check_int(errno, EBADF);
+	return 0;
+}
+
+static void test_unnoticed_hooks(struct drive *d)
+{
+	static const int64_t results[] = { MANY, 0, -EBADF };
+	const struct verdict unnoticed = { .kind = VERDICT_HOOK, .unnoticed = true };
+	struct event event;
+
+	(void)drive_until(d, 1);
+	drive_answer(d, 0, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(results); i++) {
+		(void)drive_until_call(d, SYS_sendfile);
+		drive_resume(d, 0, unnoticed);
+		event = drive_next(d);
+		check_int(event.kind, EVENT_DONE);
+		check_int(event.result, results[i]);
+		drive_resume(d, 0, (struct verdict){ .kind = VERDICT_GO });
+	}
+	drive_to_end(d); /* no stop is left over */
 }
 
 static int guest_wants_hooks(void)
@@ -915,6 +951,7 @@ static const struct scenario scenarios[] = {
 	{ "answers", guest_wants_answers, test_answers, 0 },
 	{ "verdicts-that-do-not-fit", guest_exits, test_verdicts_that_do_not_fit, EXITED(7) },
 	{ "hooks", guest_wants_hooks, test_hooks, 0 },
+	{ "hooks that a call does not notice", guest_moves_much, test_unnoticed_hooks, 0 },
 	{ "hook-everything", guest_runs_shell, test_hook_everything, 0 },
 	{ "install", guest_gets_descriptor, test_install, 0 },
 	{ "memory", guest_shows_memory, test_memory, 0 },

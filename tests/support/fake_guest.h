@@ -21,6 +21,7 @@ struct fake_guest {
 	unsigned char arena[FAKE_ARENA];
 	struct fake_pipe pipes[FAKE_PIPES]; /* descriptor 2n reads, 2n+1 writes pipe n */
 	struct signal_state signals[FAKE_TASKS];
+	enum fd_kind kind; /* what descriptors are; 0: pipes */
 	unsigned held;  /* handles that were borrowed and not released */
 	uint64_t fail_after; /* the nth operation from now fails with -ENOMEM; 0: none does */
 };

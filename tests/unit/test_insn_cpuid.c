@@ -170,6 +170,22 @@ Test(cpuid, unknown_leaves_are_zero)
 		}
 }
 
+/* Programs leave anything in ECX where it does not count. */
+Test(cpuid, the_subleaf_counts_only_where_there_are_some)
+{
+	static const uint32_t leaves[] = { 0, 1, 2, 6, 0x15, 0x80000001, 0x80000002, 0x80000008, 0x80000021 };
+
+	for (unsigned level = 0; level < CPUID_LEVEL_COUNT; level++)
+		for (size_t i = 0; i < ARRAY_SIZE(leaves); i++) {
+			struct insn_cpuid zero = ask(level, 4, rich_query, leaves[i], 0);
+			struct insn_cpuid other = ask(level, 4, rich_query, leaves[i], 0x444d4163);
+
+			cr_expect_not(cpuid_has_subleaves(leaves[i]));
+			cr_expect(!memcmp(&zero, &other, sizeof(zero)), "leaf %x at %s", leaves[i], cpuid_level_name(level));
+		}
+	cr_expect(cpuid_has_subleaves(7) && cpuid_has_subleaves(0xd));
+}
+
 Test(cpuid, levels_are_those_of_the_psabi)
 {
 	struct insn_cpuid v2 = ask(CPUID_V2, 1, rich_query, 1, 0), base = ask(CPUID_BASELINE, 1, rich_query, 1, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ptrace companion: births, execs, signals and hooks. Never system call stops. ESRCH from a request means that the task
+ * The ptrace companion: births, execs, signals and hooks; stops at system calls where a single one is followed. ESRCH from a request means that the task
  * was killed out of its stop; its death is reported by waitpid, so it is not an error here.
  */
 #include "backend/notify/notify.h"
@@ -12,7 +12,7 @@
 
 enum {
 	COMPANION_OPTIONS = PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
-			    PTRACE_O_TRACEEXEC,
+			    PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD,
 };
 
 static int request(int what, pid_t tid, void *addr, void *data)
@@ -30,6 +30,11 @@ int companion_seize(pid_t tid)
 int companion_go(pid_t tid, int signo)
 {
 	return request(PTRACE_CONT, tid, NULL, (void *)(intptr_t)signo);
+}
+
+int companion_go_to_call(pid_t tid, int signo)
+{
+	return request(PTRACE_SYSCALL, tid, NULL, (void *)(intptr_t)signo);
 }
 
 int companion_interrupt(pid_t tid)

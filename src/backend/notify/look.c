@@ -2,6 +2,9 @@
 /*
  * The registers of a task that stands still. One that is parked in a call is not stopped for ptrace: it is told to restart its
  * call, is stopped on the way, looked at, and let go; it makes the same call again, as if nothing had been.
+ *
+ * In the same way it is made to stop at the end of its call: from a stop it can be let go with PTRACE_SYSCALL, which no call notices, while
+ * PTRACE_INTERRUPT is to the call like a signal.
  */
 #include "backend/notify/notify.h"
 
@@ -30,38 +33,37 @@ static int check_no_signal(struct notify *n, int task)
 	return (state.thread_pending | state.process_pending) & ~state.blocked ? -EBUSY : 0;
 }
 
-/* Takes the stop that was asked for. A death is left for notify_reap(). */
-static int await_stop(const struct notify_task *t)
+/* Takes a stop; *ret_status as from wait(2). A death is left for notify_reap(). */
+static int await_stop(const struct notify_task *t, int *ret_status)
 {
 	siginfo_t info;
-	int status;
 
 	if (waitid(P_PID, (id_t)t->tid, &info, WSTOPPED | WEXITED | WNOWAIT | __WALL) < 0)
 		return -errno;
 	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
 		return -ESRCH;
-	return waitpid(t->tid, &status, __WALL) < 0 ? -errno : 0;
+	return waitpid(t->tid, ret_status, __WALL) < 0 ? -errno : 0;
 }
 
 /* Out of the call, into the stop. */
-static int stop_on_the_way(struct notify *n, const struct notify_task *t)
+static int stop_on_the_way(struct notify *n, const struct notify_task *t, int *ret_status)
 {
 	int r;
 
 	r = companion_interrupt(t->tid);
 	if (r == 0)
 		r = listener_reply(n, &t->cookie, RESTART);
-	return r < 0 ? r : await_stop(t);
+	return r < 0 ? r : await_stop(t, ret_status);
 }
 
 /* In a job control stop that listens for SIGCONT the tracer can ask nothing: it is made an ordinary stop for a moment. */
 static int look_at_listener(const struct notify_task *t, struct user_regs_struct *ret_regs)
 {
-	int look, r;
+	int look, r, status;
 
 	r = companion_interrupt(t->tid);
 	if (r == 0)
-		r = await_stop(t);
+		r = await_stop(t, &status);
 	if (r < 0)
 		return r;
 	look = get_registers(t->tid, ret_regs);
@@ -69,15 +71,15 @@ static int look_at_listener(const struct notify_task *t, struct user_regs_struct
 	return r < 0 ? r : look;
 }
 
-/* The same call again. */
-static int park_again(struct notify *n, struct notify_task *t)
+/* The same call again, after a stop. */
+static int park_again(struct notify *n, struct notify_task *t, int (*go)(pid_t tid, int signo))
 {
 	struct pollfd fd = { .fd = t->cookie.listener, .events = POLLIN };
 	struct event event;
 	pid_t tid;
 	int r;
 
-	r = companion_go(t->tid, 0);
+	r = go(t->tid, 0);
 	if (r < 0)
 		return r;
 	do {
@@ -93,7 +95,7 @@ static int park_again(struct notify *n, struct notify_task *t)
 int look_registers(struct notify *n, int task, struct user_regs_struct *ret_regs)
 {
 	struct notify_task *t = tasks_by_number(&n->tasks, task);
-	int look, r;
+	int look, r, status;
 
 	if (!t || t->where == WHERE_DEAD)
 		return -ESRCH;
@@ -105,10 +107,30 @@ int look_registers(struct notify *n, int task, struct user_regs_struct *ret_regs
 		return -EBUSY;
 	r = check_no_signal(n, task);
 	if (r == 0)
-		r = stop_on_the_way(n, t);
+		r = stop_on_the_way(n, t, &status);
 	if (r < 0)
 		return r;
 	look = get_registers(t->tid, ret_regs);
-	r = park_again(n, t);
+	r = park_again(n, t, companion_go);
 	return r < 0 ? r : look;
+}
+
+int look_follow_call(struct notify *n, struct notify_task *t)
+{
+	int signo = 0, status, r;
+
+	r = stop_on_the_way(n, t, &status);
+	while (r == 0 && WSTOPSIG(status) != COMPANION_SYSCALL_STOP) {
+		if (status >> 16 == 0)
+			signo = WSTOPSIG(status);
+		r = companion_go_to_call(t->tid, 0);
+		if (r == 0)
+			r = await_stop(t, &status);
+	}
+	if (r == 0)
+		r = park_again(n, t, companion_go_to_call);
+	/* From outside, a key that was typed, say: there was none before. It waits until the call is over. */
+	if (r == 0 && signo && kill(t->process->tgid, signo) < 0)
+		r = -errno;
+	return r;
 }

@@ -96,6 +96,7 @@ struct notify {
 	bool spun;                /* the last look has found a loop: more will come, so the next alarms come sooner */
 	bool forced_before;       /* a loop was left at no fixed point */
 	bool entered_kernel;      /* the running task was let into a call and perhaps has not come back */
+	bool stops_there;          /* and has not come back: it will stop at the end of the call */
 	uint64_t user_ticks, system_ticks; /* its CPU times at the last alarm since then */
 
 	struct seccomp_notif_sizes sizes;
@@ -182,6 +183,9 @@ int listener_install(struct notify *n, const struct call_cookie *cookie, int fd,
 /* --- companion.c: the ptrace requests. A task that is dying makes them succeed without effect. --- */
 int companion_seize(pid_t tid);
 int companion_go(pid_t tid, int signo);
+/* As companion_go(); it stops at the beginning of its next call (there in a call: at its end) with COMPANION_SYSCALL_STOP for a signal. */
+enum { COMPANION_SYSCALL_STOP = SIGTRAP | 0x80 };
+int companion_go_to_call(pid_t tid, int signo);
 int companion_interrupt(pid_t tid);
 int companion_listen(pid_t tid);
 int companion_get_result(pid_t tid, int64_t *ret_result);
@@ -348,6 +352,11 @@ int clockpage_map(struct notify *n, const struct notify_task *t, uint64_t code);
 struct user_regs_struct;
 /* The registers of a task that is stopped or parked. -EBUSY: it runs, or a signal is about to be delivered to it. */
 int look_registers(struct notify *n, int task, struct user_regs_struct *ret_regs);
+/*
+ * A task that is parked in a call, which is to be run by the kernel, is made to stop when it has returned, without the call noticing. It is parked
+ * again, under another cookie. No signal may wait to be delivered. -ESRCH: it is dying.
+ */
+int look_follow_call(struct notify *n, struct notify_task *t);
 
 /* --- backtrace.c --- */
 int notify_backtrace(struct guest *g, int task, char **ret_text);

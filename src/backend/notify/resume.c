@@ -25,12 +25,25 @@ static int answer_continue(struct notify *n, struct notify_task *t, const struct
 	return listener_continue(n, &t->cookie);
 }
 
+/* The task is dying where there is no such task: its death will be reported. */
+static int answer_hook_unnoticed(struct notify *n, struct notify_task *t)
+{
+	int r;
+
+	r = look_follow_call(n, t);
+	if (r == 0)
+		r = listener_continue(n, &t->cookie);
+	return r == -ESRCH ? 0 : r;
+}
+
 /* The interrupt is asked for first: then the stop comes before any user code. */
 static int answer_hook(struct notify *n, struct notify_task *t, const struct verdict *v)
 {
 	int r;
 
 	note_call(n, t);
+	if (v->unnoticed)
+		return answer_hook_unnoticed(n, t);
 	t->expect = EXPECT_DONE;
 	r = companion_interrupt(t->tid);
 	return r < 0 ? r : listener_continue(n, &t->cookie);
@@ -131,7 +144,8 @@ int notify_resume(struct guest *g, int task, const struct verdict *v)
 		return -EINVAL;
 	n->running = task;
 	n->silent_ms = 0;
-	n->entered_kernel = v->kind == VERDICT_CONTINUE;
+	n->entered_kernel = v->kind == VERDICT_CONTINUE || v->kind == VERDICT_HOOK;
+	n->stops_there = v->kind == VERDICT_HOOK;
 	n->user_ticks = n->system_ticks = UINT64_MAX;
 	r = action->run(n, t, v);
 	if (r < 0)

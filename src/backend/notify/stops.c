@@ -217,7 +217,7 @@ int notify_stop(struct notify *n, pid_t tid, int status)
 		return newborns_add(&n->newborns, tid);
 	switch (status >> 16) {
 	case 0:
-		return on_signal(n, t);
+		return signo == COMPANION_SYSCALL_STOP ? on_done(n, t) : on_signal(n, t);
 	case PTRACE_EVENT_FORK:
 	case PTRACE_EVENT_VFORK:
 	case PTRACE_EVENT_CLONE:

@@ -137,6 +137,8 @@ static bool is_back(struct notify *n, const struct notify_task *t)
 {
 	uint64_t user, system, user_before = n->user_ticks, system_before = n->system_ticks;
 
+	if (n->stops_there)
+		return false;
 	if (!n->entered_kernel)
 		return true;
 	if (procfs_times(n, t->tid, &user, &system) < 0)
