@@ -64,6 +64,7 @@ struct engine *engine_free(struct engine *e)
 	timerfds_deinit(e);
 	futex_deinit(e);
 	netlinks_deinit(&e->netlinks);
+	socket_notes_deinit(&e->socket_notes);
 	inodes_deinit(&e->inodes);
 	sched_deinit(&e->sched);
 	free(e);

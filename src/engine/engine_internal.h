@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "engine/futex.h"
 #include "engine/inodes.h"
+#include "engine/inotify.h"
 #include "engine/netlink_socket.h"
 #include "engine/sched.h"
 #include "engine/sched_policy.h"
@@ -29,6 +30,8 @@ struct engine {
 	struct futexes futexes;
 	struct inodes inodes;
 	struct port_allocator ports;
+	struct socket_notes socket_notes;
+	struct inotify_cookies inotify_cookies;
 	struct netlinks netlinks;
 
 	struct task *tasks;        /* by birth, living only */

@@ -223,11 +223,13 @@ struct guest_ops {
 	int (*handle_address)(struct guest *g, int handle, struct sockaddr_storage *ret_address, socklen_t *ret_len);
 	/*
 	 * One datagram through the guest's socket, to an address or (NULL) where the socket sends by itself; one that is there, with its
-	 * sender's address. Never block: -EAGAIN instead. And an option that is an int (getsockopt(2)).
+	 * sender's address. Never block: -EAGAIN instead. And an option whose value has len bytes
+	 * (getsockopt(2), setsockopt(2)).
 	 */
 	ssize_t (*handle_send)(struct guest *g, int handle, const void *buf, size_t len, const void *to, socklen_t to_len);
 	ssize_t (*handle_receive)(struct guest *g, int handle, void *buf, size_t len, void *ret_from, socklen_t from_len);
-	int (*handle_option)(struct guest *g, int handle, int level, int name, int *ret_value);
+	int (*handle_option)(struct guest *g, int handle, int level, int name, void *ret_value, socklen_t len);
+	int (*handle_set_option)(struct guest *g, int handle, int level, int name, const void *value, socklen_t len);
 	/*
 	 * Sends a netlink request from a socket of our own in the task's network namespace; all that comes back, one message after the
 	 * other, is the caller's to free. May be NULL: then netlink sockets are left to the kernel.
@@ -243,8 +245,6 @@ struct guest_ops {
 	 */
 	int (*beacon_new)(struct guest *g, int id, int open_flags);
 	int (*beacon_set)(struct guest *g, int handle, int id, bool readable);
-	/* flock(2) on the guest's open file, LOCK_NB included by the caller. */
-	int (*handle_flock)(struct guest *g, int handle, int operation);
 	/*
 	 * FIFOs: has the other end (of who opens with `flags`) been opened by anybody? 1, 0, or -errno. And a handle that counts as
 	 * both ends as long as it is held.

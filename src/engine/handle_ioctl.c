@@ -14,14 +14,17 @@
 
 #include "base/cleanup.h"
 #include "engine/engine_internal.h"
+#include "engine/fdtable.h"
 #include "engine/handle_link.h"
 #include "engine/handlers.h"
+#include "engine/sockets.h"
 
 enum ioctl_kind {
 	IOCTL_UNKNOWN = 0,
 	IOCTL_RUN,     /* the kernel runs it: a function of what guests did to the object */
 	IOCTL_SIGNALS, /* as RUN, may raise signals */
 	IOCTL_LINK,    /* handle_link.h */
+	IOCTL_STAMP,   /* when the last packet came: in virtual time */
 	IOCTL_REFUSE,  /* fixed errno: depends on the host's file system or hardware */
 };
 
@@ -33,6 +36,7 @@ struct ioctl_row {
 
 #define RUN(request) { request, IOCTL_RUN, 0 }
 #define LINK(request) { request, IOCTL_LINK, 0 }
+#define STAMP(request) { request, IOCTL_STAMP, 0 }
 #define REFUSED(request, error) { request, IOCTL_REFUSE, error }
 
 static const struct ioctl_row rows[] = {
@@ -59,8 +63,32 @@ static const struct ioctl_row rows[] = {
 	LINK(SIOCGIFNAME), LINK(SIOCGIFCONF), LINK(SIOCGIFHWADDR), LINK(SIOCGIFINDEX), RUN(SIOCGIFFLAGS), RUN(SIOCGIFADDR), RUN(SIOCGIFDSTADDR), RUN(SIOCGIFBRDADDR),
 	RUN(SIOCGIFNETMASK), RUN(SIOCGIFMETRIC), RUN(SIOCGIFMTU), RUN(SIOCGIFMAP),
 	RUN(SIOCGIFTXQLEN), RUN(SIOCSIFFLAGS), RUN(SIOCSIFADDR), RUN(SIOCSIFNETMASK), RUN(SIOCSIFMTU),
-	REFUSED(SIOCETHTOOL, EOPNOTSUPP), REFUSED(SIOCGSTAMP, ENOENT), REFUSED(SIOCGSTAMPNS, ENOENT),
+	REFUSED(SIOCETHTOOL, EOPNOTSUPP),
+	/* sockets */
+	STAMP(SIOCGSTAMP_OLD), STAMP(SIOCGSTAMP_NEW), STAMP(SIOCGSTAMPNS_OLD), STAMP(SIOCGSTAMPNS_NEW),
 };
+
+/* Whether there is a stamp is the kernel's answer. All forms are two 64-bit numbers. */
+static int handle_stamp(struct engine *e, struct task *t, uint32_t request, struct verdict *v)
+{
+	bool micro = request == SIOCGSTAMP_OLD || request == (uint32_t)SIOCGSTAMP_NEW;
+	const struct fd_info *info;
+	int64_t parts[2];
+	uint64_t ns;
+	int r;
+
+	if (!t->call.done)
+		return verdict_hook(v);
+	v->kind = VERDICT_GO;
+	r = t->call.result == 0 ? fdtable_info(e, t, (int)t->call.args[0], &info) : -EBADF;
+	if (r < 0)
+		return r == -EBADF ? 0 : r;
+	ns = socket_stamp(e, info);
+	parts[0] = (int64_t)(ns / NS_PER_S);
+	parts[1] = (int64_t)(ns % NS_PER_S) / (micro ? 1000 : 1);
+	r = guest_write(e, t, t->call.args[2], parts, sizeof(parts));
+	return r == -EFAULT ? 0 : r;
+}
 
 int handle_fs_ioctl(struct engine *e, struct task *t, struct verdict *v)
 {
@@ -74,6 +102,8 @@ int handle_fs_ioctl(struct engine *e, struct task *t, struct verdict *v)
 			return verdict_errno(v, rows[i].error);
 		if (rows[i].kind == IOCTL_LINK)
 			return handle_link_ioctl(e, t, v);
+		if (rows[i].kind == IOCTL_STAMP)
+			return handle_stamp(e, t, request, v);
 		if (rows[i].kind == IOCTL_SIGNALS)
 			signals_changed(e, NULL);
 		return verdict_continue(v);

@@ -18,22 +18,13 @@
 #define F_OFD_SETLKW 38
 #endif
 
-/* The lock belongs to the open file, which a handle shares: it can be asked for without blocking. */
 int handle_fs_flock(struct engine *e, struct task *t, struct verdict *v)
 {
-	int operation = (int)t->call.args[1], handle, r;
+	int operation = (int)t->call.args[1];
 
-	handle = e->g->ops->fd_borrow(e->g, t->id, (int)t->call.args[0]);
-	if (handle < 0)
-		return handle == -EBADF ? verdict_errno(v, EBADF) : handle;
-	r = e->g->ops->handle_flock(e->g, handle, operation | LOCK_NB);
-	e->g->ops->handle_release(e->g, handle);
-	if (r != -EWOULDBLOCK || operation & LOCK_NB) {
-		e->event_dirty |= r == 0;
-		return verdict_return(v, r);
-	}
-	wait_for(t, WAIT_EVENT);
-	return verdict_block(v);
+	if (operation & (LOCK_NB | LOCK_UN))
+		return verdict_continue(v);
+	return attempt_call(e, t, TIME_NEVER, EAGAIN, v);
 }
 
 int handle_fs_fcntl(struct engine *e, struct task *t, struct verdict *v)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sockets: addresses from allocators of the run (sockets.h), and options that would show the host. */
+/* Sockets and their addresses, which come from allocators of the run (sockets.h). */
 #include <errno.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "engine/attempt.h"
 #include "engine/engine_internal.h"
 #include "engine/fdtable.h"
 #include "engine/handle_netlink.h"
@@ -98,6 +98,8 @@ static int bind_done(struct engine *e, struct task *t, struct verdict *v)
 	r = read_address(e, t, a[1], a[2], &address);
 	if (r < 0)
 		return r == -EFAULT || r == -EINVAL ? 0 : r;
+	if (address.ss_family != AF_UNIX)
+		return socket_port_taken(e, t, false);
 	(void)snprintf(path.text, sizeof(path.text), "%.*s", (int)sizeof(un->sun_path), un->sun_path);
 	return path_created(e, t, &path);
 }
@@ -114,6 +116,8 @@ static int bind_for(struct engine *e, struct task *t, struct sockaddr_storage *a
 	link_numbers_address(e, t, address, len);
 	r = address->ss_family == AF_UNIX ? bind_any_name(e, handle) : bind_any_port(e, handle, address, len);
 	e->g->ops->handle_release(e->g, handle);
+	if (r == 0)
+		r = socket_port_taken(e, t, false);
 	return verdict_return(v, r);
 }
 
@@ -140,7 +144,7 @@ int handle_net_bind(struct engine *e, struct task *t, struct verdict *v)
 		return verdict_hook(v);
 	if (info->kind == FD_INET && address_port(&address, len) == 0)
 		return bind_for(e, t, &address, len, v);
-	return verdict_continue(v);
+	return socket_note(e, info, false) ? verdict_hook(v) : verdict_continue(v);
 }
 
 int socket_give_port(struct engine *e, struct task *t, int fd)
@@ -176,6 +180,8 @@ int handle_net_connect(struct engine *e, struct task *t, struct verdict *v)
 	r = read_address(e, t, t->call.args[1], t->call.args[2], &address);
 	if (r < 0)
 		return r == -EFAULT || r == -EINVAL ? verdict_continue(v) : r;
+	if (address.ss_family == AF_UNIX && fdtable_info(e, t, (int)t->call.args[0], &info) == 0) /* waits while the queue is full */
+		return attempt_call(e, t, socket_deadline(e, t, info, false), EAGAIN, v);
 	r = address_port(&address, (socklen_t)t->call.args[2]) > 0 ? socket_give_port(e, t, (int)t->call.args[0]) : 0;
 	e->network_dirty = true;
 	return r < 0 ? r : verdict_continue(v);
@@ -183,10 +189,18 @@ int handle_net_connect(struct engine *e, struct task *t, struct verdict *v)
 
 int handle_net_listen(struct engine *e, struct task *t, struct verdict *v)
 {
+	const struct fd_info *info;
 	int r;
 
+	if (t->call.done) {
+		v->kind = VERDICT_GO;
+		return t->call.result == 0 ? socket_port_taken(e, t, true) : 0;
+	}
 	r = socket_give_port(e, t, (int)t->call.args[0]);
-	return r < 0 ? r : verdict_continue(v);
+	if (r < 0)
+		return r;
+	r = fdtable_info(e, t, (int)t->call.args[0], &info);
+	return r == 0 && socket_note(e, info, false) ? verdict_hook(v) : verdict_continue(v);
 }
 
 /* Names are what was bound: nothing of the host is in them. */
@@ -198,67 +212,6 @@ int handle_net_getsockname(struct engine *e, struct task *t, struct verdict *v)
 int handle_net_getpeername(struct engine *e, struct task *t, struct verdict *v)
 {
 	return verdict_continue(v);
-}
-
-int handle_net_setsockopt(struct engine *e, struct task *t, struct verdict *v)
-{
-	const struct fd_info *info;
-
-	if (netlink_serves(e, t, (int)t->call.args[0], &info))
-		return netlink_setsockopt(e, t, info, v);
-	return verdict_continue(v);
-}
-
-/* What an option shows: zeroes, or a fixed number, from `keep` on. */
-struct shown_option {
-	int level, name;
-	size_t keep; /* bytes at the start that are true in every run */
-	uint64_t value; /* of what follows, as a 64-bit number; 0: zeroes */
-};
-
-#ifndef SO_NETNS_COOKIE
-#define SO_NETNS_COOKIE 71
-#endif
-
-static const struct shown_option shown_options[] = {
-	{ SOL_SOCKET, SO_INCOMING_CPU, 0, 0 },
-	{ SOL_SOCKET, SO_INCOMING_NAPI_ID, 0, 0 },
-	{ SOL_SOCKET, SO_COOKIE, 0, 1 },
-	{ SOL_SOCKET, SO_NETNS_COOKIE, 0, 1 },
-	{ SOL_SOCKET, SO_RCVBUF, 0, 212992 },
-	{ SOL_SOCKET, SO_SNDBUF, 0, 212992 },
-	{ SOL_SOCKET, SO_MEMINFO, 0, 0 },
-	{ IPPROTO_TCP, TCP_INFO, 8, 0 },
-	{ IPPROTO_TCP, TCP_TIMESTAMP, 0, 1 },
-	{ IPPROTO_TCP, TCP_CC_INFO, 0, 0 },
-};
-
-static const struct shown_option *shown_option(const struct task *t)
-{
-	for (size_t i = 0; i < sizeof(shown_options) / sizeof(shown_options[0]); i++)
-		if (shown_options[i].level == (int)t->call.args[1] && shown_options[i].name == (int)t->call.args[2])
-			return &shown_options[i];
-	return NULL;
-}
-
-int handle_net_getsockopt(struct engine *e, struct task *t, struct verdict *v)
-{
-	const struct shown_option *option = shown_option(t);
-	unsigned char bytes[512] = { 0 };
-	uint32_t len;
-	int r;
-
-	if (!t->call.done)
-		return option ? verdict_hook(v) : verdict_continue(v);
-	v->kind = VERDICT_GO;
-	if (t->call.result != 0)
-		return 0;
-	r = guest_read(e, t, t->call.args[4], &len, sizeof(len));
-	if (r < 0 || len <= option->keep || len > sizeof(bytes))
-		return r == -EFAULT || r >= 0 ? 0 : r;
-	memcpy(bytes, &option->value, sizeof(option->value));
-	r = guest_write(e, t, t->call.args[3] + option->keep, bytes, len - option->keep);
-	return r == -EFAULT ? 0 : r;
 }
 
 /* Families that are modelled; the others are what a kernel without them says. */

@@ -129,7 +129,7 @@ static int option(const struct netlink_use *use, int level, int name)
 {
 	int value = 0;
 
-	return use->e->g->ops->handle_option(use->e->g, use->handle, level, name, &value) < 0 ? 0 : value;
+	return use->e->g->ops->handle_option(use->e->g, use->handle, level, name, &value, sizeof(value)) < 0 ? 0 : value;
 }
 
 static int fetch_all(struct engine *e, struct task *t, const struct span *span, struct nl_buf *ret)
@@ -317,7 +317,7 @@ static int64_t receive_datagram(struct netlink_use *use, const struct span *span
 	case NL_QUEUE_DATAGRAM:
 		break;
 	}
-	r = span_store(use->e, use->t, span, ret->bytes, ret->len, &done);
+	r = span_store(use->e, use->t, span, 0, ret->bytes, ret->len, &done);
 	if (r >= 0 && !nl_queue_is_ready(queue))
 		r = netlink_socket_settle(use->e, use->socket, use->handle);
 	return r < 0 ? r : (int64_t)ret->result;

@@ -4,6 +4,7 @@
  * that a blocking one sends all; the others are attempted (attempt.h): what they move at once is what is there.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -127,44 +128,53 @@ int handle_io_copy_file_range(struct engine *e, struct task *t, struct verdict *
 	return r < 0 && r != -EBADF ? r : verdict_continue(v);
 }
 
-static int splice_call(struct engine *e, struct task *t, int source, uint64_t flags, struct verdict *v)
+/* The kernel moves what is there as soon as both ends are ready; until then the call waits for the one that is not. */
+static int splice_call(struct engine *e, struct task *t, int source, int target, uint64_t flags, struct verdict *v)
 {
 	const struct fd_info *info;
 	int r;
 
-	r = source >= 0 ? fdtable_info(e, t, source, &info) : 1;
-	if (r == 0 && is_synthetic(info))
-		return verdict_errno(v, EINVAL);
-	if (r < 0 && r != -EBADF)
+	if (source >= 0) {
+		r = fdtable_info(e, t, source, &info);
+		if (r == 0 && is_synthetic(info) && info->kind != FD_CHAR)
+			return verdict_errno(v, EINVAL);
+		if (r < 0 && r != -EBADF)
+			return r;
+	}
+	if (flags & SPLICE_NONBLOCK)
+		return verdict_continue(v);
+	wait_drop(e, t);
+	r = call_when_ready(e, t, source, POLLIN, v);
+	if (r < 0 || v->kind != VERDICT_CONTINUE)
 		return r;
-	return flags & SPLICE_NONBLOCK ? verdict_continue(v) : attempt_call(e, t, TIME_NEVER, EAGAIN, v);
+	wait_drop(e, t);
+	return call_when_ready(e, t, target, POLLOUT, v);
 }
 
 int handle_io_splice(struct engine *e, struct task *t, struct verdict *v)
 {
-	return splice_call(e, t, (int)t->call.args[0], t->call.args[5], v);
+	return splice_call(e, t, (int)t->call.args[0], (int)t->call.args[2], t->call.args[5], v);
 }
 
 int handle_io_tee(struct engine *e, struct task *t, struct verdict *v)
 {
-	return splice_call(e, t, -1, t->call.args[3], v);
+	return splice_call(e, t, (int)t->call.args[0], (int)t->call.args[1], t->call.args[3], v);
 }
 
+/* Memory into the end of a pipe that is written to, or out of the other one. */
 int handle_io_vmsplice(struct engine *e, struct task *t, struct verdict *v)
 {
-	return splice_call(e, t, -1, t->call.args[3], v);
-}
-
-/* Many messages: none is waited for once some are there. */
-int handle_io_recvmmsg(struct engine *e, struct task *t, struct verdict *v)
-{
 	const struct fd_info *info;
+	bool writes;
+	int r;
 
-	if (netlink_serves(e, t, (int)t->call.args[0], &info))
-		return netlink_recvmmsg(e, t, info, v);
-	if (t->call.args[3] & MSG_DONTWAIT)
+	r = fdtable_info(e, t, (int)t->call.args[0], &info);
+	if (r < 0)
+		return r == -EBADF ? verdict_continue(v) : r;
+	writes = (info->open_flags & O_ACCMODE) != O_RDONLY;
+	if (t->call.args[3] & SPLICE_NONBLOCK)
 		return verdict_continue(v);
-	return attempt_call(e, t, TIME_NEVER, EAGAIN, v);
+	return call_when_ready(e, t, (int)t->call.args[0], writes ? POLLOUT : POLLIN, v);
 }
 
 int handle_io_sendmmsg(struct engine *e, struct task *t, struct verdict *v)

@@ -4,15 +4,18 @@
  * write returns what Linux would return, not what happened to fit.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "engine/engine_internal.h"
 #include "engine/handle_netlink.h"
 #include "engine/handlers.h"
 #include "engine/paths.h"
 #include "engine/readers.h"
+#include "engine/sockets.h"
 #include "engine/wait.h"
 
 enum {
@@ -57,7 +60,7 @@ static int write_pieces(struct engine *e, struct task *t, const struct span *spa
 		if (written == -EAGAIN) {
 			if (wait_interrupted(t) && t->call.progress)
 				return verdict_return(v, (int64_t)t->call.progress);
-			return verdict_block(v);
+			return socket_block_fd(e, t, (int)t->call.args[0], false, v);
 		}
 		if (written < 0)
 			return verdict_return(v, t->call.progress ? (int64_t)t->call.progress : written);
@@ -113,7 +116,7 @@ static int write_span(struct engine *e, struct task *t, int fd, const struct spa
 		if (nonblocking)
 			return verdict_continue(v);
 	}
-	return r ? write_pieces(e, t, span, msg_flags & MSG_NOSIGNAL, v) : verdict_block(v);
+	return r ? write_pieces(e, t, span, msg_flags & MSG_NOSIGNAL, v) : socket_block(e, t, info, false, v);
 }
 
 static int write_buffer(struct engine *e, struct task *t, int msg_flags, struct verdict *v)
@@ -154,6 +157,17 @@ int handle_io_pwritev(struct engine *e, struct task *t, struct verdict *v)
 
 int handle_io_pwritev2(struct engine *e, struct task *t, struct verdict *v)
 {
+	const struct fd_info *info;
+	int r;
+
+	if (t->call.args[5] & RWF_NOWAIT) {
+		r = fdtable_info(e, t, (int)t->call.args[0], &info);
+		if (r < 0)
+			return r == -EBADF ? verdict_errno(v, EBADF) : r;
+		/* Not every file system can; and whether it would wait is the host's. */
+		return info->kind == FD_FILE && (info->open_flags & O_ACCMODE) != O_RDONLY ? verdict_errno(v, EOPNOTSUPP) :
+											     verdict_continue(v);
+	}
 	return handle_io_writev(e, t, v);
 }
 

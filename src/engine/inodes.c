@@ -68,6 +68,15 @@ struct inode *inode_get(struct inodes *inodes, uint64_t dev, uint64_t ino)
 	return inode;
 }
 
+bool inode_is_known(const struct inodes *inodes, uint64_t dev, uint64_t ino)
+{
+	struct inode_key key = { dev, ino };
+	struct inode *inode;
+
+	HASH_FIND(hh, inodes->by_key, &key, sizeof(key), inode);
+	return inode;
+}
+
 struct inode *inode_created(struct inodes *inodes, uint64_t dev, uint64_t ino, struct timespec now)
 {
 	uint64_t before = inodes->next_number;

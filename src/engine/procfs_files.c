@@ -122,19 +122,33 @@ static int put_lock_file(const struct procfs_view *view, struct piece word, FILE
 	return r;
 }
 
-/* "1: POSIX  ADVISORY  WRITE 12 fe:00:1234 0 EOF". Locks of open files have no owner's id: whose they are cannot be told, nor that they are ours. */
+/* Locks of open files have no owner's id: they count as the run's when it has seen the file. */
+static bool is_lock_of_run(const struct procfs_view *view, struct piece owner, struct piece file)
+{
+	struct piece major_part, minor_part;
+	uint64_t high = 0, low = 0, ino = 0, pid;
+
+	if (piece_number(owner, 10, &pid))
+		return pid <= INT_MAX && process_find(view->e, (int)pid);
+	return piece_is(owner, "-1") && piece_until(&file, ':', &major_part) && piece_until(&file, ':', &minor_part) &&
+	       piece_number(major_part, 16, &high) && piece_number(minor_part, 16, &low) && piece_number(file, 10, &ino) &&
+	       inode_is_known(&view->e->inodes, makedev(high, low), ino);
+}
+
+/* "1: POSIX  ADVISORY  WRITE 12 fe:00:1234 0 EOF" */
 int procfs_filter_locks(const struct procfs_view *view, FILE *out)
 {
 	enum { PID_WORD = 4, FILE_WORD = 5 };
-	struct piece text = view->text, line, word, words;
+	struct piece text = view->text, line, word, words, owner = { 0 }, file = { 0 };
 	unsigned number = 0, i;
-	uint64_t pid;
 	int r = 0;
 
 	while (r == 0 && piece_line(&text, &line)) {
-		for (words = line, i = 0; i <= PID_WORD && piece_word(&words, &word); i++)
-			;
-		if (!piece_number(word, 10, &pid) || pid > INT_MAX || !process_find(view->e, (int)pid))
+		for (words = line, i = 0; i <= FILE_WORD && piece_word(&words, &word); i++) {
+			owner = i == PID_WORD ? word : owner;
+			file = i == FILE_WORD ? word : file;
+		}
+		if (!is_lock_of_run(view, owner, file))
 			continue;
 		(void)piece_word(&line, &word);
 		fprintf(out, "%u:", ++number);

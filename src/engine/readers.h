@@ -28,6 +28,7 @@ typedef int reader_fn(struct engine *e, struct task *t, const struct read_reques
 
 reader_fn read_random_device; /* handle_rand.c */
 reader_fn read_timerfd;       /* timerfd.c */
+reader_fn read_inotify;       /* inotify.c */
 reader_fn read_procfs;        /* handle_read.c, by procfs.h */
 
 /* Ends a reader: the bytes go to the guest, their count (or EFAULT) is the verdict. */

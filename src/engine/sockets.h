@@ -1,17 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Addresses that the kernel would choose by chance: ports of bind(2) to port 0 and of sockets that are used unbound, abstract names of UNIX
- * sockets that bind to nothing. They come from allocators of the run instead, in order of the calls that need them.
+ * sockets that bind to nothing. They come from allocators of the run instead, in order of the calls that need them. And what guests have set
+ * of their sockets that the kernel would count or round by the host's measures.
  */
 #ifndef HS_ENGINE_SOCKETS_H
 #define HS_ENGINE_SOCKETS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
 struct engine;
 struct fd_info;
 struct task;
+struct verdict;
+
+/* Made when an option is set that is noted here. Sockets without one have nothing of it. */
+struct socket_note;
+
+struct socket_notes {
+	struct socket_note *by_inode;
+};
 
 struct port_allocator {
 	uint32_t next_port; /* 0: not used yet */
@@ -20,6 +31,41 @@ struct port_allocator {
 
 /* The socket behind the task's descriptor gets a port when it has none yet. 0, or -errno of ours; what the guest did wrong is ignored here. */
 int socket_give_port(struct engine *e, struct task *t, int fd);
+
+/* The note of a socket, NULL when it has none; made when `make` (NULL: out of memory). */
+struct socket_note *socket_note(struct engine *e, const struct fd_info *info, bool make);
+void socket_notes_deinit(struct socket_notes *notes);
+
+/*
+ * Parks a call in which the task waits for its first descriptor (task->wait) to be ready, up to the time limit that the socket has (SO_RCVTIMEO,
+ * SO_SNDTIMEO): when it is over, the verdict is what the call has done so far, or EAGAIN. For other descriptors there is no limit.
+ */
+int socket_block(struct engine *e, struct task *t, const struct fd_info *info, bool receives, struct verdict *v);
+int socket_block_fd(struct engine *e, struct task *t, int fd, bool receives, struct verdict *v);
+/* When a call on the socket that begins now ends by its time limit; TIME_NEVER. */
+uint64_t socket_deadline(struct engine *e, const struct task *t, const struct fd_info *info, bool receives);
+
+/* Socket `to` was accepted from `from`: it has the same options. */
+int socket_note_copy(struct engine *e, uint64_t from_dev, uint64_t from_ino, const struct fd_info *to);
+
+/* Options: takes note of one that the kernel has set; *ret_noted: it is of that kind. */
+bool socket_option_is_noted(int level, int name);
+int socket_option_set(struct engine *e, struct task *t, const struct fd_info *info);
+/* How such an option reads; false: nothing was set, ret_len is untouched. */
+bool socket_option_get(const struct socket_note *note, int name, void *ret_value, size_t *ret_len);
+
+/*
+ * The socket of the call has got its port, or listens there: if others may share it, the first one is to be chosen. Has its effect on streams when
+ * they listen, on others when they are bound: earlier the kernel would take it for a reason not to share.
+ */
+int socket_port_taken(struct engine *e, struct task *t, bool listens);
+
+/* Time stamps of what is received. A data is taken now; does the control part of messages want to be looked at? */
+bool socket_received(struct engine *e, const struct fd_info *info);
+/* Virtual CLOCK_REALTIME of the last data taken, as far as it is known; else of now. */
+uint64_t socket_stamp(struct engine *e, const struct fd_info *info);
+/* Puts virtual time stamps into a received message's control part. control_room: as the guest gave it. */
+int socket_stamp_message(struct engine *e, struct task *t, const struct fd_info *info, uint64_t msghdr_addr, uint64_t control_room);
 
 /* True for AF_INET and AF_INET6 addresses with port 0. */
 int address_port(const struct sockaddr_storage *address, socklen_t len);

@@ -50,18 +50,25 @@ int span_fetch(struct engine *e, struct task *t, const struct span *span, uint64
 	return 0;
 }
 
-int span_store(struct engine *e, struct task *t, const struct span *span, const void *data, size_t size, size_t *ret_done)
+int span_store(struct engine *e, struct task *t, const struct span *span, uint64_t at, const void *data, size_t size, size_t *ret_done)
 {
+	uint64_t room;
 	size_t n;
 	int r;
 
 	*ret_done = 0;
 	for (size_t i = 0; i < span->n && *ret_done < size; i++) {
-		n = size - *ret_done < span->iov[i].iov_len ? size - *ret_done : span->iov[i].iov_len;
-		r = n ? guest_write(e, t, (uint64_t)(uintptr_t)span->iov[i].iov_base, (const char *)data + *ret_done, n) : 0;
+		if (at >= span->iov[i].iov_len) {
+			at -= span->iov[i].iov_len;
+			continue;
+		}
+		room = span->iov[i].iov_len - at;
+		n = size - *ret_done < room ? size - *ret_done : room;
+		r = guest_write(e, t, (uint64_t)(uintptr_t)span->iov[i].iov_base + at, (const char *)data + *ret_done, n);
 		if (r < 0)
 			return r;
 		*ret_done += n;
+		at = 0;
 	}
 	return 0;
 }

@@ -27,7 +27,7 @@ int span_vector(struct engine *e, struct task *t, uint64_t addr, uint64_t count,
 /* Up to size bytes from position `at` that lie in one range; their count in *ret_n. 0 or -errno. */
 int span_fetch(struct engine *e, struct task *t, const struct span *span, uint64_t at, void *buf, size_t size, size_t *ret_n);
 
-/* Puts bytes at the front of the span, as many as it has room for; how many were put is in *ret_done, also when -EFAULT comes. */
-int span_store(struct engine *e, struct task *t, const struct span *span, const void *data, size_t size, size_t *ret_done);
+/* Puts bytes at position `at` of the span, as many as it has room for; how many were put is in *ret_done, also when -EFAULT comes. */
+int span_store(struct engine *e, struct task *t, const struct span *span, uint64_t at, const void *data, size_t size, size_t *ret_done);
 
 #endif

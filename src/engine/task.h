@@ -54,6 +54,7 @@ struct wait {
 	struct handle_poll *polls; /* owned, handles too */
 	size_t n_polls;
 	unsigned wake;       /* WAKE_ bits, why it is being considered again */
+	bool limited;        /* by a time limit of the socket: signals end it with EINTR (signal(7)) */
 	bool has_sigmask;    /* deliverability of signals is judged by sigmask instead of the thread's mask */
 	uint64_t sigmask;
 	uint64_t signalfds;  /* signals that signalfds among the descriptors show: pending ones make it ready */

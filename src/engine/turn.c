@@ -46,9 +46,11 @@ static void park(struct engine *e, struct task *t)
 }
 
 /* A parked call is given up for a signal: the kernel's restart code of this call. */
-static int restart_code(const struct policy_row *row)
+static int restart_code(const struct task *t)
 {
-	if (row->flags & CALL_EINTR)
+	const struct policy_row *row = t->call.row;
+
+	if (row->flags & CALL_EINTR || t->wait.limited)
 		return -EINTR;
 	return row->flags & CALL_NOHAND ? WAIT_ERESTARTNOHAND : WAIT_ERESTARTSYS;
 }
@@ -114,7 +116,7 @@ static int consider(struct engine *e, struct task *t, struct verdict *v)
 		return 0;
 	}
 	if (t->process->stopped && !t->call.done) {
-		return wait_interrupt(t, v, restart_code(t->call.row));
+		return wait_interrupt(t, v, restart_code(t));
 	}
 	r = t->call.first && e->options.n_faults ? fault_strike(e, t, v) : 0;
 	if (r == 0)
@@ -123,7 +125,7 @@ static int consider(struct engine *e, struct task *t, struct verdict *v)
 	if (r < 0)
 		return r;
 	if (v->kind == VERDICT_BLOCK && wait_interrupted(t))
-		return wait_interrupt(t, v, restart_code(t->call.row));
+		return wait_interrupt(t, v, restart_code(t));
 	return 0;
 }
 

@@ -14,14 +14,21 @@
 #include "engine/fdtable.h"
 #include "engine/netlink_socket.h"
 
-void wait_clear(struct engine *e, struct task *t)
+void wait_drop(struct engine *e, struct task *t)
 {
-	struct futex_waiter *futex = t->wait.futex;
-
 	for (size_t i = 0; i < t->wait.n_polls; i++)
 		if (t->wait.polls[i].handle >= 0)
 			e->g->ops->handle_release(e->g, t->wait.polls[i].handle);
 	free(t->wait.polls);
+	t->wait.polls = NULL;
+	t->wait.n_polls = 0;
+}
+
+void wait_clear(struct engine *e, struct task *t)
+{
+	struct futex_waiter *futex = t->wait.futex;
+
+	wait_drop(e, t);
 	t->wait = (struct wait){ .deadline_ns = TIME_NEVER, .futex = futex };
 }
 

@@ -25,6 +25,9 @@ int wait_fd(struct engine *e, struct task *t, int fd, short events);
 int wait_fds_add(struct engine *e, struct task *t, int fd, short events);
 int wait_fds_ready(struct engine *e, struct task *t);
 
+/* Forgets which descriptors are waited for, so that others can be; the rest of the wait stays. */
+void wait_drop(struct engine *e, struct task *t);
+
 /* Is the (first) handle that is waited for in O_NONBLOCK mode? 1, 0, or -errno. */
 int wait_is_nonblocking(struct engine *e, struct task *t);
 

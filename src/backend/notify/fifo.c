@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The two ends of FIFOs, and flock: asked of the kernel through open files of ours that never block. */
+/* The two ends of FIFOs: asked of the kernel through open files of ours that never block. */
 #include "backend/notify/notify.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-
-int notify_handle_flock(struct guest *g, int handle, int operation)
-{
-	return flock(handle, operation) < 0 ? -errno : 0;
-}
 
 /* Opens what the path leads to anew, by the link of an O_PATH descriptor. */
 static int reopen(struct guest *g, int task, int dirfd, const char *path, int flags)

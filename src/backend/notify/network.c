@@ -31,11 +31,14 @@ ssize_t notify_handle_receive(struct guest *g, int handle, void *buf, size_t len
 	return n < 0 ? -errno : n;
 }
 
-int notify_handle_option(struct guest *g, int handle, int level, int name, int *ret_value)
+int notify_handle_option(struct guest *g, int handle, int level, int name, void *ret_value, socklen_t len)
 {
-	socklen_t len = sizeof(*ret_value);
-
 	return getsockopt(handle, level, name, ret_value, &len) < 0 ? -errno : 0;
+}
+
+int notify_handle_set_option(struct guest *g, int handle, int level, int name, const void *value, socklen_t len)
+{
+	return setsockopt(handle, level, name, value, len) < 0 ? -errno : 0;
 }
 
 static int make_socket(void *protocol)

@@ -276,7 +276,6 @@ int notify_beacon_new(struct guest *g, int id, int open_flags);
 int notify_beacon_set(struct guest *g, int handle, int id, bool readable);
 /* What the fdinfo of a timerfd or signalfd of ours says of beacon and sigmask. */
 void beacon_info(const struct notify *n, int fd, struct fd_info *info);
-int notify_handle_flock(struct guest *g, int handle, int operation);
 int notify_fifo_has_partner(struct guest *g, int task, int dirfd, const char *path, int flags);
 int notify_fifo_hold(struct guest *g, int task, int dirfd, const char *path);
 int notify_handle_bind(struct guest *g, int handle, const struct sockaddr_storage *address, socklen_t len);
@@ -289,7 +288,8 @@ int elsewhere(int netns, int (*function)(void *argument), void *argument);
 /* --- network.c --- */
 ssize_t notify_handle_send(struct guest *g, int handle, const void *buf, size_t len, const void *to, socklen_t to_len);
 ssize_t notify_handle_receive(struct guest *g, int handle, void *buf, size_t len, void *ret_from, socklen_t from_len);
-int notify_handle_option(struct guest *g, int handle, int level, int name, int *ret_value);
+int notify_handle_set_option(struct guest *g, int handle, int level, int name, const void *value, socklen_t len);
+int notify_handle_option(struct guest *g, int handle, int level, int name, void *ret_value, socklen_t len);
 int notify_network_ask(struct guest *g, int task, int protocol, const void *request, size_t len, void **ret_answer,
 		       size_t *ret_len);
 int64_t notify_handle_seek(struct guest *g, int handle, int64_t offset, int whence);

@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The virtual machine, family by family: each guest of tests/guests/vm_*.c says the same in every run, half of them beside two busy loops. Its
+# lines that begin with "=" are Linux's own words: they are the same without hermit. Its lines with "#" are hermit's decisions: without
+# hermit at least one of them varies from run to run, else the guest shows nothing.
+# HERMIT_VM_RUNS says how often (4; the full dose is 20), HERMIT_VM_GUESTS which ones (all).
+# shellcheck source-path=SCRIPTDIR
+. "$top_srcdir/tests/integration/lib.sh"
+runs=${HERMIT_VM_RUNS:-4}
+guests=$PWD/guests
+mkdir "$guests" "$work/native"
+loops=()
+
+busy()
+{
+	while :; do :; done &
+	loops+=("$!")
+}
+
+calm()
+{
+	[ ${#loops[@]} = 0 ] || kill "${loops[@]}"
+	loops=()
+}
+trap 'calm 2>/dev/null; rm -rf "$work"' EXIT
+
+hermit_run()
+{
+	status=0
+	timeout -s KILL 120 "$hermit" run --bind="$guests" -- "$guests/$name" >"$work/out" 2>"$work/err" </dev/null || status=$?
+}
+
+# natively N: its words without hermit, in native.N
+natively()
+{
+	(cd "$work/native" && timeout -s KILL 60 "$guests/$name" >"$work/native.$1" 2>"$work/err" </dev/null)
+	ok "$name, without hermit" [ "$?" = 0 ]
+}
+
+# alike FILE FILE WHAT
+alike()
+{
+	checks=$((checks + 1))
+	cmp -s "$1" "$2" && return
+	diff "$1" "$2" | head -n 20
+	fail "$3"
+}
+
+linux_words()
+{
+	grep '^[=!]' "$1"
+}
+
+for name in ${HERMIT_VM_GUESTS:-$(cd "$top_srcdir/tests/guests" && ls vm_*.c | sed 's/\.c$//')}; do
+	cp "$top_builddir/tests/guests/$name" "$guests" || exit 99
+	for ((i = 1; i <= runs; i++)); do
+		if [ "$i" -gt $((runs / 2)) ] && [ ${#loops[@]} = 0 ]; then
+			busy
+			busy
+		fi
+		hermit_run
+		expect 0 "$name, run $i"
+		[ "$i" != 1 ] || cp "$work/out" "$work/first"
+		alike "$work/first" "$work/out" "$name, run $i: the same as the first"
+		checks=$((checks + 1))
+		! grep -q '^hermit: uncontrolled' "$work/err" || fail "$name, run $i: something is not under control"
+	done
+	calm 2>/dev/null
+	natively 1
+	natively 2
+	linux_words "$work/native.1" >"$work/native.words"
+	linux_words "$work/first" >"$work/our.words"
+	alike "$work/native.words" "$work/our.words" "$name: as Linux says it"
+	checks=$((checks + 1))
+	! cmp -s "$work/native.1" "$work/native.2" || fail "$name: without hermit two runs are alike, so the test shows nothing"
+done
+finish
