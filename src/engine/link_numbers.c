@@ -196,7 +196,7 @@ static int translate_request(struct work *w)
 	handle = w->e->g->ops->fd_borrow(w->e->g, w->t->id, (int)a[0]);
 	if (handle < 0)
 		return handle == -EBADF ? 0 : handle;
-	(void)w->e->g->ops->handle_option(w->e->g, handle, SOL_SOCKET, SO_DOMAIN, &domain);
+	(void)w->e->g->ops->handle_option(w->e->g, handle, SOL_SOCKET, SO_DOMAIN, &domain, sizeof(domain));
 	w->e->g->ops->handle_release(w->e->g, handle);
 	return domain == AF_INET6 ? translate_at(w, link_shape_of_request(), a[2], link_shape_of_request()->size) : 0;
 }
