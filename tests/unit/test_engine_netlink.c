@@ -145,10 +145,13 @@ static ssize_t net_receive(struct guest *g, int handle, void *buf, size_t len, v
 	return (ssize_t)d.len;
 }
 
-static int net_option(struct guest *g, int handle, int level, int name, int *ret_value)
+static int net_option(struct guest *g, int handle, int level, int name, void *ret_value, socklen_t len)
 {
-	*ret_value = (level == SOL_NETLINK && name == NETLINK_PKTINFO && kernel.pktinfo) ||
-		     (level == SOL_SOCKET && name == SO_PASSCRED && kernel.passcred);
+	int value = (level == SOL_NETLINK && name == NETLINK_PKTINFO && kernel.pktinfo) ||
+		    (level == SOL_SOCKET && name == SO_PASSCRED && kernel.passcred);
+
+	cr_assert_eq(len, sizeof(value));
+	memcpy(ret_value, &value, sizeof(value));
 	return 0;
 }
 
