@@ -93,7 +93,7 @@ static int discover(struct cgroup *cgroup, const char *path, struct error *err)
 		cgroup->unified = true;
 		return add_hierarchy(cgroup, "", "/sys/fs/cgroup", path);
 	}
-	r = mount_table_read(&mounts, err);
+	r = mount_table_read(&mounts, 0, err);
 	for (size_t i = 0; r == 0 && i < mounts.n; i++) {
 		const struct mount_entry *m = &mounts.entries[i];
 

@@ -116,14 +116,16 @@ int mount_table_parse(char *text, struct mount_table *ret, struct error *err)
 	return 0;
 }
 
-int mount_table_read(struct mount_table *ret, struct error *err)
+int mount_table_read(struct mount_table *ret, pid_t pid, struct error *err)
 {
-	char *text = NULL;
+	char path[40] = "/proc/self/mountinfo", *text = NULL;
 	int r;
 
-	r = fd_read_file(AT_FDCWD, "/proc/self/mountinfo", TABLE_LIMIT, &text, NULL);
+	if (pid)
+		(void)snprintf(path, sizeof(path), "/proc/%d/mountinfo", (int)pid);
+	r = fd_read_file(AT_FDCWD, path, TABLE_LIMIT, &text, NULL);
 	if (r < 0)
-		return error_errno(err, -r, "cannot read /proc/self/mountinfo");
+		return error_errno(err, -r, "cannot read %s", path);
 	return mount_table_parse(text, ret, err);
 }
 

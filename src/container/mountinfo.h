@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 
@@ -28,8 +29,8 @@ struct mount_table {
 /* Takes over `text` (also on failure), a heap string that it cuts up. -EINVAL names the line. */
 int mount_table_parse(char *text, struct mount_table *ret, struct error *err);
 
-/* Of the calling process. */
-int mount_table_read(struct mount_table *ret, struct error *err);
+/* Of a process; 0: the calling one. */
+int mount_table_read(struct mount_table *ret, pid_t pid, struct error *err);
 
 /* Keeps only entries that a path look-up reaches: not covered by another mount, and not below a covered one. */
 void mount_table_drop_covered(struct mount_table *table);

@@ -495,7 +495,7 @@ static int stage_prepare(struct stage *stage, const struct child_ends *ends, str
 {
 	int r;
 
-	r = mount_table_read(&stage->mounts, err);
+	r = mount_table_read(&stage->mounts, 0, err);
 	if (r < 0)
 		return r;
 	mount_table_drop_covered(&stage->mounts);

@@ -78,7 +78,7 @@ static bool is_chrooted(void)
 	struct mount_table mounts;
 	bool chrooted;
 
-	if (mount_table_read(&mounts, NULL) < 0)
+	if (mount_table_read(&mounts, 0, NULL) < 0)
 		return false;
 	chrooted = !mount_table_find(&mounts, "/");
 	mount_table_free(&mounts);

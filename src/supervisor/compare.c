@@ -5,16 +5,19 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "container/mountinfo.h"
 
 enum { PIECE = 65536, LINE_SHOWN = 160, LINK_SIZE = 4096 };
 
@@ -143,6 +146,7 @@ static int list(int dirfd, struct listing *l)
 
 struct walk {
 	uint64_t entries;
+	const struct mount_table *mounts; /* NULL or: what is below one of these is out of sight */
 	struct difference *what;
 	struct error *err;
 	char path[4096]; /* of the current entry, as the guest calls it */
@@ -220,10 +224,107 @@ static int compare_links(struct walk *w, int dir_a, int dir_b, const char *name)
 	return SAY(w->what, "%.300s: links to %.300s and to %.300s", w->path, a, b);
 }
 
+/* ---- extended attributes ---- */
+
+enum { XATTR_LIST = 65536, XATTR_VALUE = 65536 };
+
+/* What overlay notes for itself about where a file came from; what it says of a directory's contents does count. */
+static bool is_bookkeeping(const char *name)
+{
+	static const char *const words[] = { "origin", "impure", "uuid", "nlink" };
+	const char *word = strstr(name, ".overlay.");
+
+	for (size_t i = 0; word && i < ARRAY_SIZE(words); i++)
+		if (!strcmp(word + strlen(".overlay."), words[i]))
+			return true;
+	return false;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The names in a list of the kernel's, in order. The array is the caller's to free. Returns their number or -ENOMEM. */
+static ssize_t sorted_names(char *list, size_t size, char ***ret)
+{
+	char **names;
+	size_t n = 0;
+
+	names = calloc(size ? size : 1, sizeof(*names));
+	if (!names)
+		return -ENOMEM;
+	for (char *name = list; name < list + size; name += strlen(name) + 1)
+		if (!is_bookkeeping(name))
+			names[n++] = name;
+	qsort(names, n, sizeof(*names), by_text);
+	*ret = names;
+	return (ssize_t)n;
+}
+
+static int compare_attribute(struct walk *w, char paths[2][64 + NAME_MAX], const char *name)
+{
+	_cleanup_free_ char *a = malloc(XATTR_VALUE), *b = malloc(XATTR_VALUE);
+	ssize_t n_a, n_b;
+
+	if (!a || !b)
+		return error_errno(w->err, ENOMEM, "comparing %s", w->path);
+	n_a = lgetxattr(paths[0], name, a, XATTR_VALUE);
+	n_b = lgetxattr(paths[1], name, b, XATTR_VALUE);
+	if (n_a < 0 || n_b < 0)
+		return error_errno(w->err, errno, "comparing %s", w->path);
+	if (n_a == n_b && !memcmp(a, b, (size_t)n_a))
+		return 1;
+	return SAY(w->what, "%.700s: extended attribute %.200s differs", w->path, name);
+}
+
+static int compare_names(struct walk *w, char paths[2][64 + NAME_MAX], char **names[2], const ssize_t n[2])
+{
+	int order, r = 1;
+
+	for (ssize_t i = 0; r > 0 && (i < n[0] || i < n[1]); i++) {
+		order = i >= n[0] ? 1 : i >= n[1] ? -1 : strcmp(names[0][i], names[1][i]);
+		if (order)
+			return SAY(w->what, "%.700s: extended attribute %.200s only in the %s run", w->path, names[order > 0][i],
+				   order < 0 ? "first" : "other");
+		r = compare_attribute(w, paths, names[0][i]);
+	}
+	return r;
+}
+
+static int compare_attributes(struct walk *w, int dir_a, int dir_b, const char *entry)
+{
+	_cleanup_free_ char *a = malloc(XATTR_LIST), *b = malloc(XATTR_LIST);
+	_cleanup_free_ char **names_a = NULL, **names_b = NULL;
+	char *lists[2] = { a, b }, paths[2][64 + NAME_MAX], **names[2];
+	const int dirs[2] = { dir_a, dir_b };
+	ssize_t n[2];
+
+	if (!a || !b)
+		return error_errno(w->err, ENOMEM, "comparing %s", w->path);
+	for (int i = 0; i < 2; i++) {
+		(void)snprintf(paths[i], sizeof(paths[i]), "/proc/self/fd/%d/%s", dirs[i], entry);
+		n[i] = llistxattr(paths[i], lists[i], XATTR_LIST);
+		if (n[i] < 0 && errno != ENOTSUP)
+			return error_errno(w->err, errno, "comparing %s", w->path);
+		n[i] = sorted_names(lists[i], n[i] < 0 ? 0 : (size_t)n[i], i ? &names_b : &names_a);
+		if (n[i] < 0)
+			return error_errno(w->err, ENOMEM, "comparing %s", w->path);
+	}
+	names[0] = names_a;
+	names[1] = names_b;
+	return compare_names(w, paths, names, n);
+}
+
+/* ---- entries ---- */
+
 static int compare_entry(struct walk *w, int dir_a, int dir_b, const char *name)
 {
 	struct stat a, b;
+	int r;
 
+	if (w->mounts && mount_table_find(w->mounts, w->path))
+		return 1;
 	if (fstatat(dir_a, name, &a, AT_SYMLINK_NOFOLLOW) < 0 || fstatat(dir_b, name, &b, AT_SYMLINK_NOFOLLOW) < 0)
 		return error_errno(w->err, errno, "comparing %s", w->path);
 	if ((a.st_mode & S_IFMT) != (b.st_mode & S_IFMT) || is_whiteout(&a) != is_whiteout(&b))
@@ -232,6 +333,9 @@ static int compare_entry(struct walk *w, int dir_a, int dir_b, const char *name)
 		return SAY(w->what, "%.900s: mode %04o and %04o", w->path, a.st_mode & 07777, b.st_mode & 07777);
 	if (a.st_uid != b.st_uid || a.st_gid != b.st_gid)
 		return SAY(w->what, "%.900s: owner %u:%u and %u:%u", w->path, a.st_uid, a.st_gid, b.st_uid, b.st_gid);
+	r = compare_attributes(w, dir_a, dir_b, name);
+	if (r <= 0)
+		return r;
 	if (S_ISCHR(a.st_mode) || S_ISBLK(a.st_mode)) {
 		if (a.st_rdev == b.st_rdev)
 			return 1;
@@ -328,6 +432,26 @@ int compare_layers(const char *dir_a, const char *dir_b, uint64_t *ret_entries, 
 	if (fd_a < 0 || fd_b < 0)
 		return error_errno(err, errno, "%s", fd_a < 0 ? dir_a : dir_b);
 	r = compare_dirs(&w, fd_a, fd_b, true);
+	*ret_entries = w.entries;
+	return r;
+}
+
+int compare_trees(int fd_a, int fd_b, const char *path, const struct mount_table *mounts, uint64_t *ret_entries,
+		  struct difference *ret_what, struct error *err)
+{
+	struct walk w = { .what = ret_what, .err = err, .mounts = mounts };
+	struct stat a, b;
+	int r;
+
+	if (fstat(fd_a, &a) < 0 || fstat(fd_b, &b) < 0)
+		return error_errno(err, errno, "%s", path);
+	*ret_entries = 0;
+	if (a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+		return 1; /* of the host: shared by both */
+	(void)snprintf(w.path, sizeof(w.path), "%s", strcmp(path, "/") != 0 ? path : "");
+	if (a.st_mode != b.st_mode)
+		return SAY(ret_what, "%.900s: mode %04o and %04o", path, a.st_mode & 07777, b.st_mode & 07777);
+	r = compare_dirs(&w, fd_a, fd_b, false);
 	*ret_entries = w.entries;
 	return r;
 }

@@ -201,6 +201,10 @@ static int make_container(struct run *run, struct error *err)
 	if (r < 0)
 		return r;
 	run->has_container = true;
+	if (run->request->created)
+		r = run->request->created(run->request->created_arg, run->container.guest_pid, err);
+	if (r < 0)
+		return r;
 	return run->container.console_fd >= 0 ? relay_start(&run->relay, run->container.console_fd, err) : 0;
 }
 

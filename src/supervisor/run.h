@@ -53,6 +53,9 @@ struct run_request {
 	bool quiet; /* uncontrolled happenings are not listed */
 	const struct engine_observer *observers;
 	size_t n_observers;
+	/* The container is made, its process waits for its go-ahead. 0 or -errno with a message. May be NULL. */
+	int (*created)(void *arg, pid_t pid, struct error *err);
+	void *created_arg;
 	const struct run_host *host; /* NULL: the container is made here, in the foreground */
 };
 

@@ -33,6 +33,7 @@
 #include "supervisor/exit_codes.h"
 #include "supervisor/launch.h"
 #include "supervisor/observed.h"
+#include "supervisor/places.h"
 #include "supervisor/report.h"
 #include "trace/log_diff.h"
 
@@ -47,6 +48,7 @@ struct verify {
 	unsigned done;         /* runs that are over */
 	uint64_t uncontrolled; /* in all of them */
 	uint64_t files;        /* changed files that were compared */
+	struct places places[2]; /* in memory: of the first run, of the one that goes on */
 	enum verdict_word verdict;
 	char reason[1200];     /* NO_RESULT: why */
 	unsigned differing;    /* DIFFERENT: number of the run */
@@ -232,6 +234,16 @@ static int put_aside(const struct verify *v, unsigned run, struct error *err)
 	return 0;
 }
 
+/* The container is made, the program has not begun. */
+static int on_created(void *arg, pid_t pid, struct error *err)
+{
+	struct verify *v = arg;
+	struct places *places = &v->places[v->done > 0];
+
+	places_clear(places);
+	return places_find(places, pid, err);
+}
+
 static int run_once(struct verify *v, struct observed *ob, struct error *err)
 {
 	_cleanup_(close_streams) struct streams s = { -1, -1, -1, -1 };
@@ -252,6 +264,8 @@ static int run_once(struct verify *v, struct observed *ob, struct error *err)
 	launch.spec.stdio[1] = s.out;
 	launch.spec.stdio[2] = s.error;
 	launch.request.quiet |= v->done > 0; /* said once */
+	launch.request.created = on_created;
+	launch.request.created_arg = v;
 	ob->log_fd = s.log;
 	ob->compress = true;
 	ob->progress_fd = v->o->quiet ? -1 : STDERR_FILENO;
@@ -298,11 +312,31 @@ static int compare_stream(const struct verify *v, const char *name, struct diffe
 	return compare_contents(a, b, what, err);
 }
 
+/* What is in memory only. The container's own directories, which are not empty to begin with, are no changed files. */
+static int compare_places(struct verify *v, struct difference *what, struct error *err)
+{
+	uint64_t entries;
+	int r = 1;
+
+	for (size_t i = 0; i < v->places[0].n && r > 0; i++) {
+		const char *path = v->places[0].items[i].path;
+		int other = places_fd(&v->places[1], path);
+
+		if (other < 0)
+			return error_set(err, ENOENT, "comparing %s: it is in one container only", path);
+		r = compare_trees(v->places[0].items[i].fd, other, path, &v->places[0].mounts, &entries, what, err);
+		v->files += strcmp(path, "/") != 0 && strcmp(path, "/dev") != 0 ? entries : 0;
+	}
+	return r;
+}
+
 static int compare_changes(struct verify *v, struct difference *what, struct error *err)
 {
 	char a[PATH_SIZE], b[PATH_SIZE];
+	int r;
 
-	return compare_layers(path_in(v, a, 1, "files/upper"), path_in(v, b, v->done, "files/upper"), &v->files, what, err);
+	r = compare_layers(path_in(v, a, 1, "files/upper"), path_in(v, b, v->done, "files/upper"), &v->files, what, err);
+	return r > 0 ? compare_places(v, what, err) : r;
 }
 
 DEFINE_CLEANUP(log_reader, struct log_reader, log_reader_free)
@@ -588,6 +622,8 @@ int verify_main(const struct run_options *o)
 		remove_tree(v.dir);
 	if (v.layers[0] && v.verdict != DIFFERENT)
 		remove_tree(v.layers);
+	for (int i = 0; i < 2; i++)
+		places_clear(&v.places[i]);
 	log_diff_result_deinit(&v.log);
 	return status;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -77,9 +78,9 @@ static void clocks(int bit)
 }
 
 /* The contents come without a call. */
-static void file(int bit)
+static void map_file(const char *path, int bit)
 {
-	int fd = open("leaked", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
 	char *map;
 
 	if (fd < 0 || ftruncate(fd, 4096) < 0)
@@ -88,6 +89,47 @@ static void file(int bit)
 	if (map == MAP_FAILED)
 		exit(2);
 	map[100] = (char)bit;
+}
+
+static void file(int bit)
+{
+	map_file("leaked", bit);
+}
+
+/* Places that are thrown away. */
+static void private(int bit)
+{
+	(void)mkdir("/tmp/below", 0700);
+	map_file("/tmp/below/leaked", bit);
+}
+
+static void shm(int bit)
+{
+	map_file("/dev/shm/leaked", bit);
+}
+
+static void private_mode(int bit)
+{
+	(void)close(open("/tmp/leaked", O_RDWR | O_CREAT | O_TRUNC, bit ? 0600 : 0640));
+}
+
+static void target(int bit)
+{
+	(void)symlink(bit ? "yes" : "no", "leaked");
+}
+
+static void xattr(int bit)
+{
+	(void)close(open("leaked", O_RDWR | O_CREAT | O_TRUNC, 0600));
+	if (setxattr("leaked", "user.bit", bit ? "1" : "0", 1, 0) < 0)
+		exit(3);
+}
+
+static void xattr_name(int bit)
+{
+	(void)mkdir("leaked", 0700);
+	if (setxattr("leaked", bit ? "user.one" : "user.zero", "", 0, 0) < 0)
+		exit(3);
 }
 
 static void mode(int bit)
@@ -117,6 +159,16 @@ static void end(int bit)
 		(void)raise(SIGTERM);
 }
 
+/* The counter itself: what a clock of the host would show. */
+static void host_clock(int bit)
+{
+	char text[32];
+
+	(void)bit;
+	(void)snprintf(text, sizeof(text), "%llu\n", counter());
+	put(text);
+}
+
 static void nothing(int bit)
 {
 	(void)bit;
@@ -126,8 +178,9 @@ static const struct {
 	const char *name;
 	void (*leak)(int bit);
 } leaks[] = {
-	{ "nothing", nothing }, { "byte", byte }, { "extra", extra },   { "order", order }, { "clocks", clocks }, { "file", file },
-	{ "mode", mode },	{ "name", name }, { "error", error },   { "status", status }, { "end", end },
+	{ "nothing", nothing }, { "host-clock", host_clock }, { "byte", byte }, { "extra", extra },   { "order", order }, { "clocks", clocks }, { "file", file },
+	{ "private", private }, { "shm", shm }, { "private-mode", private_mode }, { "target", target }, { "xattr", xattr },
+	{ "xattr-name", xattr_name }, { "mode", mode },	{ "name", name }, { "error", error },   { "status", status }, { "end", end },
 };
 
 int main(int argc, char **argv)

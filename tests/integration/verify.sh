@@ -60,6 +60,25 @@ leak file
 expect 123 "file: different"
 ok "file: contents" [ "$(verdict .difference.files | grep -c "$work/cwd/leaked: contents differ, first at byte 101, line 1")" = 1 ]
 ok "file: the logs are equal" [ "$(verdict .difference.log)" = null ]
+for kind in private:/tmp/below/leaked shm:/dev/shm/leaked; do
+	leak "${kind%:*}"
+	expect 123 "${kind%:*}: different"
+	ok "${kind%:*}: contents of what is in memory only" \
+		[ "$(verdict .difference.files | grep -c "^${kind#*:}: contents differ, first at byte 101, line 1")" = 1 ]
+	ok "${kind%:*}: the logs are equal" [ "$(verdict .difference.log)" = null ]
+done
+leak private-mode
+ok "private-mode: named" [ "$(verdict .difference.files | grep -cE "^/tmp/leaked: mode 06[04]0 and 06[04]0$")" = 1 ]
+leak target
+ok "target: named" [ "$(verdict .difference.files | grep -cE "/leaked: links to (yes|no) and to (yes|no)$")" = 1 ]
+leak xattr
+if [ "$(verdict .exit_code)" = 3 ]; then
+	echo "no extended attributes here: not tested"
+else
+	ok "xattr: named" [ "$(verdict .difference.files | grep -cE "/leaked: extended attribute user.bit differs$")" = 1 ]
+	leak xattr-name
+	ok "xattr-name: named" [ "$(verdict .difference.files | grep -cE "/leaked: extended attribute user.(zero|one) only in the (first|other) run$")" = 1 ]
+fi
 leak mode
 ok "mode: named" [ "$(verdict .difference.files | grep -cE "/leaked: mode 06[04]0 and 06[04]0$")" = 1 ]
 leak name
@@ -74,6 +93,20 @@ rm -rf "$TMPDIR"/*
 run "$hermit" run -q --verify=30 --verify-json=verdict.json --verify-dir=below -- ./leak file
 expect 123 "verify-dir below the working directory"
 rm -rf below "$TMPDIR"/*
+
+# A file of the host that changes between the runs, and a clock of the host that is let through: found where they are first read.
+rm -rf ../kept "$TMPDIR"/*
+mkdir ../shared
+echo old >../shared/input
+run "$hermit" run -q --verify --bind ../shared:/mnt --verify-json=verdict.json --verify-dir=../kept -- sh -c 'cat </mnt/input | cat; echo new >/mnt/input'
+expect 123 "a file that has changed between the runs"
+expect_err_has "^first difference \(content\): .*read" "changed between the runs: kind"
+ok "changed between the runs: at its first reading" [ "$(verdict '.difference.log.a.record | .call, .args' | cut -d, -f 1)" = "read 0" ]
+ok "changed between the runs: the output names both" [ "$(verdict .difference.stdout)" = 'first at byte 1, line 1: old and new' ]
+leak host-clock
+expect 123 "a clock of the host"
+expect_err_has "^first difference \(content\): .*write" "a clock of the host: where it is first shown"
+rm -rf "$TMPDIR"/*
 
 # No verdict without evidence.
 run "$hermit" run -q --verify --timeout=0.5 --verify-json=verdict.json -- sh -c 'while :; do :; done'
