@@ -37,11 +37,14 @@ struct backend_options {
 	void *listener_arg;
 	uint64_t spin_limit_ns;   /* real time after which a task that computes is stopped for others that wait (EVENT_SPIN); 0: never */
 	struct insn_store *code;  /* where instructions that show the host are, for replacing them; borrowed; NULL: they stay */
+	bool tsc_faults;          /* the filter was made so (backend_filter_fault_tsc()): RDTSC and RDTSCP are not replaced */
 	const int *host_signals;  /* signals that are reported as EVENT_OUTSIDE, ended by 0; blocked by the backend meanwhile */
 };
 
 /* From the policy table. The result is the caller's. */
 struct backend_filter *backend_filter_new(bool allow_uncontrolled, struct error *err);
+/* Who installs the filter has RDTSC and RDTSCP fault from then on, and all its descendants. Where processor_tsc_faults() says that they do. */
+void backend_filter_fault_tsc(struct backend_filter *filter);
 struct backend_filter *backend_filter_free(struct backend_filter *filter);
 
 /* struct container_spec.install_filter: runs in the guest; async-signal-safe; returns 0 or -errno. */

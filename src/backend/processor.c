@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/ucontext.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -108,6 +109,43 @@ static enum processor_faulting probe_faulting(void (*try)(void))
 	if (WIFSIGNALED(status))
 		return WTERMSIG(status) == SIGSEGV ? PROCESSOR_FAULTING_WORKS : PROCESSOR_FAULTING_UNKNOWN;
 	return WEXITSTATUS(status) == EXIT_REFUSED ? PROCESSOR_FAULTING_ABSENT : PROCESSOR_FAULTING_LIES;
+}
+
+static volatile sig_atomic_t faults;
+
+/* RDTSC is two bytes long, RDTSCP three. */
+static void on_fault(int signo, siginfo_t *info, void *context)
+{
+	ucontext_t *uc = context;
+	const unsigned char *at = (const unsigned char *)(uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
+
+	(void)signo;
+	(void)info;
+	faults++;
+	uc->uc_mcontext.gregs[REG_RIP] += at[1] == 0x31 ? 2 : 3;
+}
+
+bool processor_tsc_faults(void)
+{
+	struct sigaction catch = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO }, old;
+	sigset_t segv, old_mask;
+	bool twice = has_rdtscp();
+
+	(void)sigemptyset(&segv);
+	(void)sigaddset(&segv, SIGSEGV);
+	if (sigaction(SIGSEGV, &catch, &old) < 0)
+		return false;
+	(void)sigprocmask(SIG_UNBLOCK, &segv, &old_mask);
+	faults = 0;
+	if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) == 0) {
+		__asm__ volatile("rdtsc" : : : "eax", "edx");
+		if (twice)
+			__asm__ volatile("rdtscp" : : : "eax", "edx", "ecx");
+		(void)prctl(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0);
+	}
+	(void)sigprocmask(SIG_SETMASK, &old_mask, NULL);
+	(void)sigaction(SIGSEGV, &old, NULL);
+	return faults == 1 + twice;
 }
 
 static int open_counter(void)

@@ -7,6 +7,7 @@
 #ifndef HS_BACKEND_PROCESSOR_H
 #define HS_BACKEND_PROCESSOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum processor_faulting {
@@ -37,6 +38,9 @@ struct processor_probe {
 
 /* Some milliseconds; forks, so call it before there are threads or children to wait for. */
 void processor_probe_run(struct processor_probe *ret);
+
+/* Do RDTSC and RDTSCP fault in this process when it asks for it? Some microseconds; asks and takes it back. One thread only. */
+bool processor_tsc_faults(void);
 
 /* "works", "lies" ...: for reports. */
 const char *processor_faulting_name(enum processor_faulting faulting);

@@ -29,6 +29,10 @@ enum insn_kind {
 	INSN_KIND_COUNT,
 };
 
+/* Sets of kinds: 1 << kind. */
+#define INSN_KINDS_ALL ((1u << INSN_KIND_COUNT) - 2)
+#define INSN_KINDS_TSC (1u << INSN_RDTSC | 1u << INSN_RDTSCP)
+
 /* Numbers of the general registers as instructions encode them. */
 enum insn_reg {
 	INSN_RAX,

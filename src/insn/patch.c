@@ -58,7 +58,12 @@ static bool range_is_sane(uint64_t offset, uint64_t len, uint64_t address)
 	return len <= UINT64_MAX - offset && len <= UINT64_MAX - address;
 }
 
-int insn_patch_mapping(const struct insn_map *map, uint64_t offset, uint64_t len, uint64_t address,
+bool insn_is_replaced(const struct insn_site *site, unsigned kinds)
+{
+	return site->trust != INSN_UNSURE && kinds >> site->kind & 1;
+}
+
+int insn_patch_mapping(const struct insn_map *map, unsigned kinds, uint64_t offset, uint64_t len, uint64_t address,
 		       struct insn_patch **ret)
 {
 	_cleanup_free_ struct insn_patch *list = NULL;
@@ -76,7 +81,7 @@ int insn_patch_mapping(const struct insn_map *map, uint64_t offset, uint64_t len
 	for (size_t i = first; i < last; i++) {
 		const struct insn_site *site = &map->sites[i];
 
-		if (site->trust == INSN_UNSURE)
+		if (!insn_is_replaced(site, kinds))
 			continue;
 		insn_patch_site(site, address + (site->offset - offset), &list[n]);
 		n += clip(&list[n], address, len);
@@ -150,16 +155,16 @@ static int open_gap(struct insn_traps *traps, size_t at, size_t more)
 	return 0;
 }
 
-static size_t count_trusted(const struct insn_map *map, size_t first, size_t last)
+static size_t count_replaced(const struct insn_map *map, unsigned kinds, size_t first, size_t last)
 {
 	size_t n = 0;
 
 	for (size_t i = first; i < last; i++)
-		n += map->sites[i].trust != INSN_UNSURE;
+		n += insn_is_replaced(&map->sites[i], kinds);
 	return n;
 }
 
-int insn_traps_map(struct insn_traps *traps, const struct insn_map *map, uint64_t offset, uint64_t len,
+int insn_traps_map(struct insn_traps *traps, const struct insn_map *map, unsigned kinds, uint64_t offset, uint64_t len,
 		   uint64_t address)
 {
 	size_t first, last, at;
@@ -172,11 +177,11 @@ int insn_traps_map(struct insn_traps *traps, const struct insn_map *map, uint64_
 	last = insn_map_lower_bound(map, offset + len);
 	insn_traps_unmap(traps, address, len);
 	at = lower_bound(traps, address);
-	r = open_gap(traps, at, count_trusted(map, first, last));
+	r = open_gap(traps, at, count_replaced(map, kinds, first, last));
 	if (r < 0)
 		return r;
 	for (size_t i = first; i < last; i++)
-		if (map->sites[i].trust != INSN_UNSURE)
+		if (insn_is_replaced(&map->sites[i], kinds))
 			traps->items[at++] = (struct insn_trap){
 				.address = address + (map->sites[i].offset - offset),
 				.site = map->sites[i],

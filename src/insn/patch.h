@@ -30,12 +30,15 @@ struct insn_patch {
 void insn_patch_site(const struct insn_site *site, uint64_t address, struct insn_patch *ret);
 
 /*
- * The writes for a mapping of file bytes [offset, offset + len) at a guest address: all trusted sites that have a byte
+ * The writes for a mapping of file bytes [offset, offset + len) at a guest address: all trusted sites of these kinds that have a byte
  * to be replaced in it; a site that straddles the end of the mapping gives the bytes that are inside. *ret is the
  * caller's (NULL when there is none). The number of writes or -ENOMEM; -EINVAL when the range overflows.
  */
-int insn_patch_mapping(const struct insn_map *map, uint64_t offset, uint64_t len, uint64_t address,
+int insn_patch_mapping(const struct insn_map *map, unsigned kinds, uint64_t offset, uint64_t len, uint64_t address,
 		       struct insn_patch **ret);
+
+/* Is it one of these kinds, and sure enough? */
+bool insn_is_replaced(const struct insn_site *site, unsigned kinds);
 
 /*
  * The replaced instructions of one address space, by address. Text that is unmapped, or mapped over, must be taken out;
@@ -56,7 +59,7 @@ void insn_traps_deinit(struct insn_traps *traps);
 int insn_traps_copy(struct insn_traps *to, const struct insn_traps *from);
 /* Notes the sites of a mapping, as insn_patch_mapping() writes them; what was noted in that range is forgotten. 0 or
  * -ENOMEM. */
-int insn_traps_map(struct insn_traps *traps, const struct insn_map *map, uint64_t offset, uint64_t len,
+int insn_traps_map(struct insn_traps *traps, const struct insn_map *map, unsigned kinds, uint64_t offset, uint64_t len,
 		   uint64_t address);
 void insn_traps_unmap(struct insn_traps *traps, uint64_t address, uint64_t len);
 /*

@@ -78,7 +78,7 @@ static const struct probe probes[] = {
 			     "time is not under control",
 	    [PROBE_MISSING] = "RDTSC is replaced where code is mapped; code made at run time is not under control" } },
 	{ "cpuid-trap", "trapping CPUID", false, probe_cpuid,
-	  { [PROBE_WORKS] = "the processor's description is the same on every machine",
+	  { [PROBE_WORKS] = "it could be trapped, but CPUID is replaced where code is mapped; code made at run time sees this processor",
 	    [PROBE_PARTLY] = "the kernel says that CPUID traps, but it does not: it is replaced where code is mapped",
 	    [PROBE_MISSING] = "CPUID is replaced where code is mapped; code made at run time sees this processor" } },
 	{ "counters", "hardware counters", false, probe_counters,

@@ -329,6 +329,7 @@ int launch_init(struct launch *l, const struct run_options *o, struct error *err
 	l->request.spec = spec;
 	l->request.timeout_ns = o->timeout_ns;
 	l->request.no_pin = o->no_pin;
+	l->request.tsc = (enum run_tsc)o->tsc;
 	l->request.spin_limit_ns = o->spin_limit_ns;
 	l->request.cache_dir = l->cache_dir = cache_directory();
 	l->request.quiet = o->quiet;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The options of a run: see options.h. */
 #include "supervisor/options.h"
+#include "supervisor/run.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@ static const char *const seed_from_names[] = { "args", "system", NULL };
 static const char *const post_fork_names[] = { "parent", "child", "random", NULL };
 static const char *const preempt_names[] = { "none", "syscalls", NULL };
 /* In the order of enum cpuid_level. */
+static const char *const tsc_names[] = { "auto", "replace", "fault", NULL };
 static const char *const cpu_names[] = { "host", "baseline", "x86-64-v2", "x86-64-v3", NULL };
 static const char *const log_bytes_names[] = { "hash", "off", NULL };
 
@@ -70,6 +72,9 @@ static const struct option_spec specs[] = {
 	  .help = "which processor the program sees: this one, less what no run can control, or one that is the same on every host" },
 	{ "spin-limit", .kind = OPTION_DURATION, .offset = AT(spin_limit_ns), .arg = "TIME", .preset = "60", .outcome = true,
 	  .help = "real time after which a loop that others wait for is left although it changes something each time; 0: never" },
+	{ "tsc", .kind = OPTION_CHOICE, .offset = AT(tsc), .arg = "HOW", .preset = "auto", .choices = tsc_names, .outcome = true,
+	  .help = "how RDTSC is put under control: replace, in files that programs map; fault, by the processor, everywhere; auto: fault "
+		  "where that works" },
 	{ "keep-instructions", .kind = OPTION_FLAG, .offset = AT(keep_instructions), .outcome = true,
 	  .help = "leave instructions as they are that show the host: RDTSC, CPUID, RDRAND and their like" },
 	{ "memory", .kind = OPTION_SIZE, .offset = AT(memory_bytes), .arg = "BYTES", .preset = "1GB", .least = 1 << 20,
@@ -396,6 +401,8 @@ int run_options_validate(const struct run_options *o, struct error *err)
 		return error_set(err, EINVAL, "--verify and --log-events exclude each other: --verify-dir keeps the logs of all runs");
 	if (o->keep_instructions && o->cpu != CPUID_HOST)
 		return error_set(err, EINVAL, "--keep-instructions and --cpu exclude each other: programs would see this processor");
+	if (o->keep_instructions && o->tsc != RUN_TSC_AUTO)
+		return error_set(err, EINVAL, "--keep-instructions and --tsc exclude each other");
 	if (o->quantum_ns == 0)
 		return error_set(err, EINVAL, "--quantum: must be above zero");
 	r = check_chaos(o, err);

@@ -43,6 +43,7 @@ struct run_options {
 	uint64_t cpus;
 	int cpu; /* enum cpuid_level */
 	bool keep_instructions;
+	int tsc; /* enum run_tsc */
 	uint64_t spin_limit_ns; /* real time */
 	uint64_t memory_bytes;
 	char *hostname;

@@ -66,15 +66,35 @@ static json_t *calls_to_json(const struct engine_stats *stats)
 	return json_pack("{s:o, s:o, s:o}", "total", number(total), "by_class", classes, "by_name", names);
 }
 
-static json_t *instructions_to_json(const struct engine_stats *stats)
+/* What code that is made at run time finds out about the host. */
+static const char *not_covered(const struct run_report *report)
 {
+	if (report->options->keep_instructions)
+		return "all of them: they were left as they are";
+	if (!report->result->stats.generated)
+		return "";
+	return report->result->tsc_faults ? "CPUID, RDRAND and their like in code made at run time" :
+					    "RDTSC, CPUID, RDRAND and their like in code made at run time";
+}
+
+static const char *tsc_way(const struct run_report *report)
+{
+	if (report->options->keep_instructions)
+		return "none";
+	return report->result->tsc_faults ? "faults" : "replaced";
+}
+
+static json_t *instructions_to_json(const struct run_report *report)
+{
+	const struct engine_stats *stats = &report->result->stats;
 	json_t *traps = json_object();
 
 	for (int i = 0; i < INSN_KIND_COUNT; i++)
 		if (stats->traps[i])
 			(void)json_object_set_new(traps, insn_kind_name(i), number(stats->traps[i]));
-	return json_pack("{s:o, s:o, s:o, s:o}", "carried_out", traps, "replaced", number(stats->replaced), "unsure",
-			 number(stats->unsure), "generated_code", number(stats->generated));
+	return json_pack("{s:o, s:o, s:o, s:o, s:s, s:s}", "carried_out", traps, "replaced", number(stats->replaced), "unsure",
+			 number(stats->unsure), "generated_code", number(stats->generated), "tsc", tsc_way(report), "not_covered",
+			 not_covered(report));
 }
 
 static json_t *uncontrolled_to_json(const struct tally *tally)
@@ -112,7 +132,7 @@ char *report_to_json(const struct run_report *report)
 			 "seed", number(report->options->seed), "end", run_end_name(result->end), "guest", status_to_json(result),
 			 "turns", number(result->turns), "virtual_ns", number(result->virtual_ns), "real_ns",
 			 number(result->real_ns), "calls", calls_to_json(stats), "instructions",
-			 instructions_to_json(stats), "switches", number(stats->switches), "signals",
+			 instructions_to_json(report), "switches", number(stats->switches), "signals",
 			 number(stats->signals), "births", number(stats->births), "execs", number(stats->execs), "deaths",
 			 number(stats->deaths), "uncontrolled", uncontrolled_to_json(report->uncontrolled));
 	if (root)
@@ -139,15 +159,19 @@ static void print_top_calls(FILE *f, const struct engine_stats *stats, size_t mo
 	}
 }
 
-static void print_instructions(FILE *f, const struct engine_stats *stats)
+static void print_instructions(FILE *f, const struct run_report *report)
 {
+	const struct engine_stats *stats = &report->result->stats;
+	const char *rest = not_covered(report);
 	uint64_t total = 0;
 
 	for (int i = 0; i < INSN_KIND_COUNT; i++)
 		total += stats->traps[i];
 	(void)fprintf(f, "\n  instructions  %" PRIu64 " carried out; %" PRIu64 " places replaced, %" PRIu64 " left alone as perhaps data",
 		      total, stats->replaced, stats->unsure);
-	(void)fprintf(f, stats->generated ? "; code made at run time is not covered\n" : "\n");
+	(void)fprintf(f, "; RDTSC %s\n", report->options->keep_instructions ? "as it is" : tsc_way(report));
+	if (*rest)
+		(void)fprintf(f, "  not covered   %s\n", rest);
 }
 
 void report_print(FILE *f, const struct run_report *report)
@@ -165,7 +189,7 @@ void report_print(FILE *f, const struct run_report *report)
 	(void)fprintf(f, "  calls         %" PRIu64, calls);
 	(void)fputs(calls ? ": " : "", f);
 	print_top_calls(f, &result->stats, 5);
-	print_instructions(f, &result->stats);
+	print_instructions(f, report);
 	(void)fprintf(f, "  threads       %" PRIu64 " births, %" PRIu64 " deaths, %" PRIu64 " programs, %" PRIu64 " signals\n",
 		      result->stats.births, result->stats.deaths, result->stats.execs, result->stats.signals);
 	(void)fprintf(f, "  uncontrolled  %" PRIu64 "\n", tally_total(report->uncontrolled));

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "backend/processor.h"
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -59,6 +60,7 @@ struct run {
 	struct relay relay; /* of the guest's own terminal, if it has one */
 	struct guest *guest;
 	struct engine *engine;
+	bool tsc_faults;
 	struct insn_store *code; /* NULL: instructions stay as they are */
 	char *cpuinfo; /* the engine's for the run */
 	struct timespec start;
@@ -195,6 +197,8 @@ static int make_container(struct run *run, struct error *err)
 	run->filter = backend_filter_new(run->request->engine.allow_uncontrolled, err);
 	if (!run->filter)
 		return err->code ? -err->code : -ENOMEM;
+	if (run->tsc_faults)
+		backend_filter_fault_tsc(run->filter);
 	run->spec.install_filter = backend_filter_install;
 	run->spec.filter_arg = run->filter;
 	r = container_create(&run->spec, &run->container, err);
@@ -234,6 +238,7 @@ static int start_guest(struct run *run, struct error *err)
 		.listener_made = host ? host->listener_made : NULL,
 		.listener_arg = host ? host->arg : NULL,
 		.code = run->code,
+		.tsc_faults = run->tsc_faults,
 		.spin_limit_ns = run->request->spin_limit_ns,
 	};
 	struct error said = { 0 };
@@ -331,6 +336,9 @@ static int prepare_processor(struct run *run, struct error *err)
 	r = processor_check(&request->engine, err);
 	if (r < 0 || request->engine.keep_instructions)
 		return r;
+	run->tsc_faults = request->tsc != RUN_TSC_REPLACE && !request->host && processor_tsc_faults();
+	if (request->tsc == RUN_TSC_FAULT && !request->host && !run->tsc_faults)
+		return error_set(err, ENOTSUP, "--tsc=fault: RDTSC cannot be made to fault on this host; --tsc=replace works everywhere");
 	run->code = insn_store_new(request->cache_dir);
 	return run->code ? 0 : error_errno(err, ENOMEM, "maps of instructions");
 }
@@ -652,6 +660,7 @@ static void report(struct run *run, struct run_result *result)
 	result->turns = engine_turn(run->engine);
 	result->virtual_ns = engine_now_ns(run->engine);
 	result->real_ns = elapsed_ns(&run->start);
+	result->tsc_faults = run->tsc_faults;
 	result->stats = *engine_stats(run->engine);
 }
 

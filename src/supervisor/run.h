@@ -42,6 +42,9 @@ struct run_host {
 	void *arg;
 };
 
+/* How RDTSC and RDTSCP are put under control. */
+enum run_tsc { RUN_TSC_AUTO = 0, RUN_TSC_REPLACE, RUN_TSC_FAULT };
+
 /* Everything is borrowed. */
 struct run_request {
 	const struct container_spec *spec; /* install_filter and pinning are filled in by run_guest() */
@@ -49,6 +52,7 @@ struct run_request {
 	uint64_t timeout_ns; /* real time; 0: none */
 	bool no_pin;
 	uint64_t spin_limit_ns; /* real time; 0: none */
+	enum run_tsc tsc; /* only where the container is made here; else they are replaced */
 	const char *cache_dir; /* where results of scanning code are kept across runs; NULL: nowhere */
 	bool quiet; /* uncontrolled happenings are not listed */
 	const struct engine_observer *observers;
@@ -76,6 +80,7 @@ struct run_result {
 	uint64_t turns, virtual_ns, real_ns;
 	uint64_t n_uncontrolled; /* how often something was not under control */
 	struct engine_stats stats;
+	bool tsc_faults; /* RDTSC and RDTSCP fault, wherever they are */
 };
 
 /*

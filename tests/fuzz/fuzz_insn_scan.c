@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		assert(!memcmp(data + site->offset, site->bytes, site->length));
 		assert(i == 0 || map->sites[i - 1].offset < site->offset);
 	}
-	assert(insn_patch_mapping(map, 0, size, 0x10000, &patches) == (int)insn_map_count_trusted(map));
+	assert(insn_patch_mapping(map, INSN_KINDS_ALL, 0, size, 0x10000, &patches) == (int)insn_map_count_trusted(map));
 	free(patches);
 	(void)insn_map_free(map);
 	return 0;

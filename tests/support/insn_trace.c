@@ -73,8 +73,8 @@ static void patch_mapping(struct tracer *t, const char *path, uint64_t start, ui
 
 	if (fd < 0 || insn_store_get(t->store, fd, &map) < 0)
 		return;
-	n = insn_patch_mapping(map, offset, len, start, &patches);
-	if (n < 0 || insn_traps_map(&t->traps, map, offset, len, start) < 0)
+	n = insn_patch_mapping(map, INSN_KINDS_ALL, offset, len, start, &patches);
+	if (n < 0 || insn_traps_map(&t->traps, map, INSN_KINDS_ALL, offset, len, start) < 0)
 		die("patches");
 	for (int i = 0; i < n; i++)
 		apply(t, &patches[i]);

@@ -48,7 +48,7 @@ Test(patch, whole_file)
 	struct insn_map *map = sample();
 	_cleanup_free_ struct insn_patch *list = NULL;
 
-	cr_assert_eq(insn_patch_mapping(map, 0, 0x3000, 0x7f0000, &list), 3, "the unsure one is left alone");
+	cr_assert_eq(insn_patch_mapping(map, INSN_KINDS_ALL, 0, 0x3000, 0x7f0000, &list), 3, "the unsure one is left alone");
 	expect_patch(&list[0], 0x7f0101, "\x0b", "\x31", 1);
 	expect_patch(&list[1], 0x7f1000, "\x0b", "\xc7", 1);
 	expect_patch(&list[2], 0x7f1fff, "\x0f\x0b", "\xc7\xf8", 2);
@@ -62,12 +62,12 @@ Test(patch, mapping_that_begins_inside_an_instruction)
 
 	/* The changed byte of the rdrand is the first of this page, of the xbegin the second byte is in the next
 	 * mapping. */
-	cr_assert_eq(insn_patch_mapping(map, 0x1000, 0x1000, 0x500000, &list), 2);
+	cr_assert_eq(insn_patch_mapping(map, INSN_KINDS_ALL, 0x1000, 0x1000, 0x500000, &list), 2);
 	expect_patch(&list[0], 0x500000, "\x0b", "\xc7", 1);
 	expect_patch(&list[1], 0x500fff, "\x0f", "\xc7", 1);
 	free(list);
 	list = NULL;
-	cr_assert_eq(insn_patch_mapping(map, 0x2000, 0x1000, 0x600000, &list), 1);
+	cr_assert_eq(insn_patch_mapping(map, INSN_KINDS_ALL, 0x2000, 0x1000, 0x600000, &list), 1);
 	expect_patch(&list[0], 0x600000, "\x0b", "\xf8", 1);
 	insn_map_free(map);
 }
@@ -77,11 +77,11 @@ Test(patch, nothing_there_and_nonsense)
 	struct insn_map *map = sample();
 	struct insn_patch *list = NULL;
 
-	cr_assert_eq(insn_patch_mapping(map, 0x3000, 0x1000, 0x1000, &list), 0);
+	cr_assert_eq(insn_patch_mapping(map, INSN_KINDS_ALL, 0x3000, 0x1000, 0x1000, &list), 0);
 	cr_assert_null(list);
-	cr_assert_eq(insn_patch_mapping(map, 0, 0, 0x1000, &list), 0);
-	cr_assert_eq(insn_patch_mapping(map, UINT64_MAX, 2, 0x1000, &list), -EINVAL);
-	cr_assert_eq(insn_patch_mapping(map, 0, 0x1000, UINT64_MAX - 10, &list), -EINVAL);
+	cr_assert_eq(insn_patch_mapping(map, INSN_KINDS_ALL, 0, 0, 0x1000, &list), 0);
+	cr_assert_eq(insn_patch_mapping(map, INSN_KINDS_ALL, UINT64_MAX, 2, 0x1000, &list), -EINVAL);
+	cr_assert_eq(insn_patch_mapping(map, INSN_KINDS_ALL, 0, 0x1000, UINT64_MAX - 10, &list), -EINVAL);
 	insn_map_free(map);
 }
 
@@ -118,7 +118,7 @@ Test(traps, find_by_address)
 	const struct insn_site *site;
 	uint64_t start;
 
-	cr_assert_eq(insn_traps_map(&traps, map, 0, 0x3000, 0x7f0000), 0);
+	cr_assert_eq(insn_traps_map(&traps, map, INSN_KINDS_ALL, 0, 0x3000, 0x7f0000), 0);
 	cr_assert_eq(traps.count, 3);
 	site = insn_traps_find(&traps, 0x7f0100, &start);
 	cr_assert(site && site->kind == INSN_RDTSC && start == 0x7f0100);
@@ -138,9 +138,9 @@ Test(traps, unmapped_and_mapped_over)
 	struct insn_traps traps = { 0 }, copy = { 0 };
 	uint64_t start;
 
-	cr_assert_eq(insn_traps_map(&traps, map, 0, 0x3000, 0x100000), 0);
-	cr_assert_eq(insn_traps_map(&traps, map, 0, 0x3000, 0x200000), 0);
-	cr_assert_eq(insn_traps_map(&traps, map, 0, 0x3000, 0x100000), 0, "the same again");
+	cr_assert_eq(insn_traps_map(&traps, map, INSN_KINDS_ALL, 0, 0x3000, 0x100000), 0);
+	cr_assert_eq(insn_traps_map(&traps, map, INSN_KINDS_ALL, 0, 0x3000, 0x200000), 0);
+	cr_assert_eq(insn_traps_map(&traps, map, INSN_KINDS_ALL, 0, 0x3000, 0x100000), 0, "the same again");
 	cr_assert_eq(traps.count, 6);
 	cr_assert_eq(insn_traps_copy(&copy, &traps), 0);
 	insn_traps_unmap(&traps, 0x100000, 0x1000);
@@ -161,7 +161,7 @@ Test(traps, restore_shows_the_original)
 	struct insn_traps traps = { 0 };
 	char text[4] = "\x90\x0f\x0b\x90", half[1] = "\x0b";
 
-	cr_assert_eq(insn_traps_map(&traps, map, 0, 0x3000, 0), 0);
+	cr_assert_eq(insn_traps_map(&traps, map, INSN_KINDS_ALL, 0, 0x3000, 0), 0);
 	insn_traps_restore(&traps, 0xff, text, sizeof(text));
 	cr_assert(!memcmp(text, "\x90\x0f\x31\x90", 4));
 	insn_traps_restore(&traps, 0x2000, half, 1);

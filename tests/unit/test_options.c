@@ -57,6 +57,7 @@ static const struct {
 	{ "cpus", "4" },
 	{ "cpu", "baseline" },
 	{ "spin-limit", "5" },
+	{ "tsc", "fault" },
 	{ "keep-instructions", "true" },
 	{ "memory", "2147483648" },
 	{ "hostname", "box" },

@@ -17,6 +17,7 @@
 
 struct backend_filter {
 	struct sock_fprog program;
+	bool fault_tsc;
 };
 
 static void release_context(scmp_filter_ctx *context)
@@ -117,6 +118,11 @@ struct backend_filter *backend_filter_free(struct backend_filter *filter)
 	return NULL;
 }
 
+void backend_filter_fault_tsc(struct backend_filter *filter)
+{
+	filter->fault_tsc = true;
+}
+
 static int set_filter(unsigned flags, const struct sock_fprog *program)
 {
 	long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, program);
@@ -146,6 +152,9 @@ int backend_filter_install(void *arg)
 	const struct backend_filter *filter = arg;
 	long fd;
 
+	/* survives execve and is inherited */
+	if (filter->fault_tsc && prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) < 0)
+		return -errno;
 	fd = set_filter_somehow(&filter->program);
 	if (fd < 0)
 		return (int)fd;

@@ -87,12 +87,12 @@ static int write_patches(struct notify *n, const struct notify_task *t, const st
 	return 0;
 }
 
-static uint64_t count_unsure(const struct insn_map *map, uint64_t offset, uint64_t len)
+static uint64_t count_unsure(const struct insn_map *map, unsigned kinds, uint64_t offset, uint64_t len)
 {
 	uint64_t count = 0;
 
 	for (size_t i = insn_map_lower_bound(map, offset); i < map->count && map->sites[i].offset - offset < len; i++)
-		count += map->sites[i].trust == INSN_UNSURE;
+		count += map->sites[i].trust == INSN_UNSURE && kinds >> map->sites[i].kind & 1;
 	return count;
 }
 
@@ -110,17 +110,17 @@ static int replace_in(struct notify *n, const struct notify_task *t, const struc
 		found->missed += r != -ENOEXEC;
 		return r == -ENOMEM ? r : 0;
 	}
-	count = insn_patch_mapping(map, area->offset, len, area->start, &patches);
+	count = insn_patch_mapping(map, n->kinds, area->offset, len, area->start, &patches);
 	if (count < 0)
 		return count;
-	found->unsure += count_unsure(map, area->offset, len);
+	found->unsure += count_unsure(map, n->kinds, area->offset, len);
 	if (area->shared) {
 		insn_traps_unmap(traps, area->start, len);
 		found->missed += (unsigned)count;
 		return 0;
 	}
 	r = count > 0 ? write_patches(n, t, patches, (size_t)count, found) : 0;
-	return r < 0 ? r : insn_traps_map(traps, map, area->offset, len, area->start);
+	return r < 0 ? r : insn_traps_map(traps, map, n->kinds, area->offset, len, area->start);
 }
 
 static bool parse_area(char *line, struct area *ret)

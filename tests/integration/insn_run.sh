@@ -1,0 +1,169 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Instructions that show the host, in runs: each kind, in each way that code comes into a program, gives the same in each run, half of them
+# beside busy loops, whether it is replaced or made to fault by the processor. HERMIT_INSN_RUNS says how often each is run (4).
+# shellcheck source=tests/integration/lib.sh
+. "$top_srcdir/tests/integration/lib.sh"
+# shellcheck source=tests/support/load.sh
+. "$top_srcdir/tests/support/load.sh"
+runs=${HERMIT_INSN_RUNS:-4}
+guests=$top_srcdir/tests/guests
+CC=${CC##ccache } # the guests are small
+
+build()
+{
+	local name=$1 source=$2
+	shift 2
+	$CC -O2 -o "$name" "$guests/$source" "$@" 2> cc.err || { fail "$name does not build"; cat cc.err; }
+}
+build all insn_all.c
+build all-static insn_all.c -static
+build table insn_table.c
+build table-static insn_table.c -static
+build lookalike insn_lookalike.c
+build lookalike-fixed insn_lookalike.c -fno-pie -no-pie
+build border insn_border.c
+build border-static insn_border.c -static
+build hot insn_hot.c
+build mapped insn_mapped.c
+build libinsn.so insn_lib.c -shared -fPIC
+build dlopen insn_dlopen.c
+build shared insn_shared.c -L. -linsn -Wl,-rpath,"$work"
+
+# Does the processor help here?
+ways=replace
+run "$hermit" run --tsc=fault -- true
+if [ "$status" = 0 ]; then
+	ways="replace fault"
+else
+	expect 125 "--tsc=fault where it does not work"
+	expect_err_has '^hermit: --tsc=fault: RDTSC cannot be made to fault on this host' "--tsc=fault where it does not work"
+fi
+echo "ways: $ways"
+
+# same OPTIONS COMMAND: output, status and events are the same in each run.
+same()
+{
+	local n
+	for n in $(seq 1 "$runs"); do
+		[ "$n" -le $((runs / 2)) ] || [ -n "$load_pids" ] || start_load
+		# shellcheck disable=SC2086 # options and a command
+		run "$hermit" run --log-events=events.$n $1 -- $2
+		cat out err > "result.$n"
+		echo "status $status" >> "result.$n"
+		checks=$((checks + 1))
+		cmp -s result.1 "result.$n" || { cp "result.$n" out; fail "$1 $2: run $n gives something else"; }
+		cmp -s events.1 "events.$n" || { "$hermit" log-diff events.1 "events.$n" > out; fail "$1 $2: run $n goes another way"; }
+	done
+	stop_load
+	expect 0 "$1 $2"
+}
+
+for command in ./all ./all-static ./shared "./dlopen $work/libinsn.so" "./hot 3000" "./mapped private" "./mapped moved"; do
+	for way in $ways; do
+		same --tsc="$way" "$command"
+		cp result.1 "$way.result"
+	done
+	checks=$((checks + 1))
+	cmp -s replace.result "${way}.result" || { cp "${way}.result" out; fail "$command: it matters how RDTSC is put under control"; }
+done
+run "$hermit" run -- ./all
+! grep -q sigill out || fail "an instruction that this processor does not have, or that was replaced and not known again"
+grep -q '^xbegin aborted$' out || fail "a transaction has begun"
+grep -q '^rdpid 0$' out || fail "RDPID"
+[ "$(grep -c '^rdrand.*carry 1$\|^rdseed.*carry 1$' out)" = 6 ] || fail "RDRAND and RDSEED set the carry"
+run "$hermit" run --seed=7 -- ./all
+cp out seven
+run "$hermit" run --seed=8 -- ./all
+ok "random numbers are the seed's" test "$(grep '^rd[rs]' seven)" != "$(grep '^rd[rs]' out)"
+ok "time is not" test "$(grep '^rdtsc ' seven)" = "$(grep '^rdtsc ' out)"
+
+# The controls: the same programs vary, natively and when the instructions are left alone.
+for control in "" "$hermit run --keep-instructions --"; do
+	for n in 1 2; do
+		# shellcheck disable=SC2086
+		$control ./all
+	done | grep '^rdtsc ' | sort -u > native
+	[ "$(wc -l < native)" = 2 ] || fail "'$control' gives the same each time: these tests show nothing"
+done
+
+# Data that looks like an instruction stays; functions with jump tables and instructions across pages do what they do.
+for program in table table-static lookalike lookalike-fixed border border-static; do
+	run ./$program
+	cp out native
+	for way in $ways; do
+		run "$hermit" run --tsc="$way" -- ./$program
+		expect 0 "$program, $way"
+		cmp -s native out || fail "$program, $way: not as natively"
+	done
+done
+
+# Each look at the counter in a hot loop is a look of virtual time.
+run "$hermit" run -- ./hot 3000
+grep -q '^rounds 3000 went back 0 ' out || fail "the counter goes back"
+
+# What no run can replace: said, or under control by the processor.
+for kind in generated shared; do
+	run "$hermit" run --tsc=replace --summary --report=report.json -- ./mapped $kind
+	expect 0 "$kind code"
+	case $kind in
+	generated) expect_err_has 'not covered   RDTSC, CPUID, RDRAND and their like in code made at run time' "generated code" ;;
+	shared) expect_err_has 'uncontrolled: instructions that show the host: code that cannot be changed' "shared text" ;;
+	esac
+	grep -q '"tsc": "replaced"' report.json || fail "the report does not say how"
+	case $ways in
+	*fault*)
+		same --tsc=fault "./mapped $kind"
+		! grep -q uncontrolled err || fail "$kind code: uncontrolled, although the processor helps"
+		run "$hermit" run --report=report.json -- ./mapped $kind
+		grep -q '"tsc": "faults"' report.json || fail "the processor helps, and is not asked to"
+		;;
+	esac
+done
+run "$hermit" run --tsc=replace --strict -- ./mapped shared
+expect 122 "shared text, --strict"
+
+# Levels of processors: what CPUID says, /proc/cpuinfo says.
+run "$hermit" run --cpu=baseline -- ./all
+grep -q '^cpuid 7.0 00000000 00000000 00000000 00000000$' out || fail "--cpu=baseline: leaf 7"
+run "$hermit" run --cpu=baseline -- grep -c -E 'avx|rdrand' /proc/cpuinfo
+expect_out 0 "--cpu=baseline: /proc/cpuinfo"
+run "$hermit" run -- grep -c -E 'rdrand|rdseed|rtm' /proc/cpuinfo
+expect_out 0 "instructions that are hidden"
+
+# Real programs.
+if command -v openssl > /dev/null; then
+	openssl dgst -sha256 "$guests/insn_all.c" > native
+	run "$hermit" run --tsc=replace -- openssl dgst -sha256 "$guests/insn_all.c"
+	cmp -s native out || fail "openssl dgst: not as natively"
+	for way in $ways; do
+		same --tsc="$way" "openssl rand -hex 32"
+	done
+fi
+if command -v c++ > /dev/null; then
+	cat > device.cc << 'END'
+#include <cstdio>
+#include <random>
+int main()
+{
+	std::random_device device;
+	std::printf("%08x %08x\n", device(), device());
+}
+END
+	c++ -O1 -o device device.cc || fail "device.cc does not build"
+	same --tsc=replace ./device
+	[ "$(./device)" != "$(./device)" ] || fail "std::random_device gives the same natively"
+fi
+for java in /usr/lib/jvm/*/bin/java; do
+	[ -x "$java" ] || continue
+	mkdir java # it looks through the directory it is in
+	cp "$top_srcdir/tests/same/Hello.java" java
+	for way in $ways; do
+		run "$hermit" run --workdir="$work/java" --tsc="$way" -- "$java" -Xint Hello.java
+		expect 0 "java, $way"
+		cp out "java.$way"
+	done
+	cmp -s java.replace "java.$way" || fail "java: it matters how RDTSC is put under control"
+	break
+done
+finish
