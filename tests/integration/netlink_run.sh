@@ -120,6 +120,9 @@ for add in "ip link add aa type veth peer name zz" "ip link add zz type veth pee
 	ok "calls that name links give what they give natively: $add" diff native out
 done
 
+run "$hermit" run --strict -- ss -tinpe
+expect 0 "ss sees nothing that is not modelled"
+
 # What only means something in the guest's own hands.
 run "$hermit" run --strict -- sh -c 'ip link add one type veth peer name two; ip link set one netns 1'
 expect 2 "a link cannot go to another namespace"

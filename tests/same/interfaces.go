@@ -10,13 +10,14 @@ import (
 
 func list() (text string) {
 	for i := 0; i < 10; i++ {
+		text = ""
 		interfaces, err := net.Interfaces()
 		if err != nil {
 			return err.Error()
 		}
 		for _, one := range interfaces {
 			addresses, _ := one.Addrs()
-			text = fmt.Sprintln(one.Index, one.Name, one.HardwareAddr, one.Flags, one.MTU, addresses)
+			text += fmt.Sprintln(one.Index, one.Name, one.HardwareAddr, one.Flags, one.MTU, addresses)
 		}
 	}
 	return
