@@ -85,6 +85,8 @@ const struct procfs_row *procfs_find(struct procfs_view *view)
 	view->rest = view->name;
 	if (take_word(&view->rest, "/proc/sys/"))
 		return look_up(&procfs_sysctl_table, view->rest);
+	if (take_word(&view->rest, "/sys/devices/virtual/net/"))
+		return look_up(&procfs_sysfs_net_table, view->rest);
 	if (take_word(&view->rest, "/sys/"))
 		return look_up(&procfs_sysfs_table, view->rest);
 	if (!take_word(&view->rest, "/proc/"))

@@ -65,6 +65,7 @@ extern const struct procfs_table procfs_net_table;     /* below /proc/PID/net/ *
 extern const struct procfs_table procfs_machine_table; /* below /proc/ */
 extern const struct procfs_table procfs_sysctl_table;  /* below /proc/sys/ */
 extern const struct procfs_table procfs_sysfs_table;   /* below /sys/ */
+extern const struct procfs_table procfs_sysfs_net_table; /* below /sys/devices/virtual/net/ */
 
 /* The row for view->name; fills pid, tid, process, task and rest. NULL: nobody knows it. */
 const struct procfs_row *procfs_find(struct procfs_view *view);

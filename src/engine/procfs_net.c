@@ -35,21 +35,6 @@ static uint32_t shown_index(const struct procfs_view *view, struct piece word, u
 	return nl_map_index(&view->e->netlinks.map, NL_TO_VIRTUAL, (uint32_t)index, NULL);
 }
 
-/* A line and the index of the link that it is about. */
-struct link_line {
-	uint32_t index;
-	struct piece line;
-};
-
-static int compare_lines(const void *a, const void *b)
-{
-	const struct link_line *x = a, *y = b;
-
-	if (x->index != y->index)
-		return x->index < y->index ? -1 : 1;
-	return (x->line.at > y->line.at) - (x->line.at < y->line.at);
-}
-
 /* Two lines of heading, then one for each link, which all have seen nothing. */
 static int filter_dev(const struct procfs_view *view, FILE *out)
 {
@@ -72,71 +57,6 @@ static int filter_dev(const struct procfs_view *view, FILE *out)
 
 		if (link && !link->gone)
 			fprintf(out, "%6s:%s\n", link->name, zeros);
-	}
-	return 0;
-}
-
-/* address index length scope flags name, in hexadecimal; by link. */
-static int put_address(const struct procfs_view *view, struct piece line, FILE *out)
-{
-	struct piece words[6];
-	uint8_t address[16];
-	uint64_t index = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (!piece_word(&line, &words[i]))
-			return 0;
-	if (!piece_bytes(words[0], address, sizeof(address)))
-		return 0;
-	(void)piece_number(words[1], HEXADECIMAL, &index);
-	nl_map_ip6(&view->e->netlinks.map, NL_TO_VIRTUAL, (uint32_t)index, address);
-	for (size_t i = 0; i < sizeof(address); i++)
-		fprintf(out, "%02x", address[i]);
-	fprintf(out, " %02x %.*s %.*s %.*s %8.*s\n", shown_index(view, words[1], HEXADECIMAL), PIECE_ARG(words[2]),
-		PIECE_ARG(words[3]), PIECE_ARG(words[4]), PIECE_ARG(words[5]));
-	return 0;
-}
-
-static int filter_if_inet6(const struct procfs_view *view, FILE *out)
-{
-	_cleanup_free_ struct link_line *lines = NULL;
-	struct piece text = view->text, line, rest, word;
-	size_t n = 0;
-	int r;
-
-	r = netlinks_update(view->e, view->reader);
-	if (r < 0)
-		return r;
-	lines = calloc(text.n / 2 + 1, sizeof(*lines));
-	if (!lines)
-		return -ENOMEM;
-	while (piece_line(&text, &line)) {
-		rest = line;
-		if (piece_word(&rest, &word) && piece_word(&rest, &word))
-			lines[n++] = (struct link_line){ shown_index(view, word, HEXADECIMAL), line };
-	}
-	qsort(lines, n, sizeof(*lines), compare_lines);
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = put_address(view, lines[i].line, out);
-	return r;
-}
-
-/* IPv6 routes: how often they are used, and by how many, are the words before the last two. */
-static int filter_ipv6_route(const struct procfs_view *view, FILE *out)
-{
-	enum { REFERENCES = 6, USES = 7, FLAGS = 8, WORDS = 10 };
-	struct piece text = view->text, line, word;
-
-	while (piece_line(&text, &line)) {
-		for (int i = 0; i < WORDS && piece_word(&line, &word); i++) {
-			if (i == REFERENCES || i == USES)
-				word = piece_of(i == USES ? "00000000" : "00000001");
-			if (i == WORDS - 1)
-				fprintf(out, " %8.*s", PIECE_ARG(word));
-			else
-				fprintf(out, "%s%.*s", i ? " " : "", PIECE_ARG(word));
-		}
-		fputs("\n", out);
 	}
 	return 0;
 }
@@ -288,14 +208,14 @@ static const struct procfs_row rows[] = {
 	ROW_FILTER("dev", filter_dev),
 	ROW_FILTER("dev_mcast", procfs_filter_dev_mcast),
 	ROW_FILTER("dev_snmp6/*", filter_counters),
-	ROW_FILTER("if_inet6", filter_if_inet6),
+	ROW_FILTER("if_inet6", procfs_filter_if_inet6),
 	ROW_FILTER("igmp", procfs_filter_igmp),
 	ROW_FILTER("igmp6", procfs_filter_igmp6),
 	ROW_FILTER("mcfilter", procfs_filter_mcfilter),
 	ROW_FILTER("mcfilter6", procfs_filter_mcfilter),
 	ROW_FILTER("anycast6", procfs_filter_anycast6),
 	ROW_FILTER("arp", filter_arp),
-	ROW_FILTER("ipv6_route", filter_ipv6_route),
+	ROW_FILTER("ipv6_route", procfs_filter_ipv6_route),
 	ROW_LIVE("route"),
 	ROW_LIVE("fib_trie"),
 	ROW_LIVE("ip6_flowlabel"),

@@ -32,8 +32,9 @@ procfs_fn procfs_filter_mountinfo, procfs_filter_mounts, procfs_filter_mountstat
 /* procfs_files.c: open files, locks, System V objects. */
 procfs_fn procfs_filter_fdinfo, procfs_filter_locks, procfs_filter_sysvipc;
 
-/* procfs_groups.c: memberships of links. */
+/* procfs_groups.c: addresses, memberships and routes of links. */
 procfs_fn procfs_filter_dev_mcast, procfs_filter_igmp, procfs_filter_igmp6, procfs_filter_anycast6, procfs_filter_mcfilter;
+procfs_fn procfs_filter_if_inet6, procfs_filter_ipv6_route;
 
 /* procfs_sockets.c: tables of sockets in /proc/net. */
 procfs_fn procfs_filter_tcp, procfs_filter_tcp6, procfs_filter_udp, procfs_filter_udp6, procfs_filter_raw;
