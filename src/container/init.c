@@ -150,7 +150,11 @@ static int set_up(const struct container_spec *spec, const struct child_ends *en
 		r = net_loopback_up(err);
 	if (r == 0 && (ends->namespaces & CLONE_NEWNET) && spec->network_pair)
 		r = net_pair_up(err);
-	return r == 0 ? root_enter(spec, ends, err) : r;
+	if (r == 0)
+		r = root_enter(spec, ends, err);
+	if (r == 0 && (ends->namespaces & CLONE_NEWNET))
+		r = net_acknowledge_at_once(err);
+	return r;
 }
 
 /*

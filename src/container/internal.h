@@ -150,6 +150,11 @@ int sysctls_apply(const struct container_spec *spec, struct error *err);
 int net_loopback_up(struct error *err);
 /* Makes container_pair there, after it. */
 int net_pair_up(struct error *err);
+/*
+ * For lo in the network namespace one is in; some time after it came up: what the kernel still has to do then, in its own time, gives the
+ * address its route back.
+ */
+int net_acknowledge_at_once(struct error *err);
 
 /* ---- guest.c, lookup.c, caps.c ---- */
 

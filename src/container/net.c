@@ -16,10 +16,31 @@
 #include "base/fd.h"
 #include "container/internal.h"
 
-/* No duplicate-address detection (it takes time on a clock that is not the guest's), no address derived from a MAC or drawn. */
+/*
+ * No duplicate-address detection (it takes time on a clock that is not the guest's), no address derived from a MAC or drawn. TCP without what
+ * depends on measured times or on the host's settings, which a new namespace inherits: windows that grow with the round trip, pacing,
+ * probes by timer, windows that shrink in idle times, what was learned from earlier connections.
+ */
 static const struct {
 	const char *path, *value;
 } knobs[] = {
+	{ "/proc/sys/net/ipv4/tcp_congestion_control", "reno" },
+	{ "/proc/sys/net/ipv4/tcp_rmem", "4096 131072 6291456" },
+	{ "/proc/sys/net/ipv4/tcp_wmem", "4096 16384 4194304" },
+	{ "/proc/sys/net/ipv4/tcp_moderate_rcvbuf", "0" },
+	{ "/proc/sys/net/ipv4/tcp_autocorking", "0" },
+	{ "/proc/sys/net/ipv4/tcp_early_retrans", "0" },
+	{ "/proc/sys/net/ipv4/tcp_recovery", "0" },
+	{ "/proc/sys/net/ipv4/tcp_no_metrics_save", "1" },
+	{ "/proc/sys/net/ipv4/tcp_slow_start_after_idle", "0" },
+	{ "/proc/sys/net/ipv4/tcp_comp_sack_nr", "0" },
+	{ "/proc/sys/net/ipv4/tcp_tso_rtt_log", "0" },
+	{ "/proc/sys/net/ipv4/tcp_limit_output_bytes", "4194304" },
+	{ "/proc/sys/net/ipv4/tcp_notsent_lowat", "4294967295" },
+	{ "/proc/sys/net/ipv4/tcp_adv_win_scale", "1" },
+	{ "/proc/sys/net/ipv4/tcp_app_win", "31" },
+	{ "/proc/sys/net/ipv4/tcp_ecn", "2" },
+	{ "/proc/sys/net/core/somaxconn", "4096" },
 	{ "/proc/sys/net/ipv6/conf/all/accept_dad", "0" },
 	{ "/proc/sys/net/ipv6/conf/default/accept_dad", "0" },
 	{ "/proc/sys/net/ipv6/conf/lo/accept_dad", "0" },

@@ -48,6 +48,7 @@ struct engine {
 	unsigned n_expected;  /* EVENT_CONTINUED events that are sure to come */
 	bool io_dirty;        /* readiness may have changed since it was asked last */
 	bool event_dirty;     /* something happened that WAIT_EVENT waiters may have waited for */
+	bool network_used;    /* somebody has had a socket of the Internet's families */
 	bool network_dirty;   /* packets may be under way */
 	bool signals_dirty;   /* some process has signals_dirty set */
 	uint64_t next_deadline_ns; /* lower bound of the deadlines of blocked tasks */

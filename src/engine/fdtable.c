@@ -128,6 +128,7 @@ int fdtable_info(struct engine *e, struct task *t, int fd, const struct fd_info 
 	e->g->ops->handle_release(e->g, handle);
 	if (r < 0)
 		return r;
+	e->network_used |= info.kind == FD_INET;
 	if (at)
 		*at = calloc(1, sizeof(**at));
 	if (at && *at) {

@@ -183,7 +183,6 @@ int handle_net_connect(struct engine *e, struct task *t, struct verdict *v)
 	if (address.ss_family == AF_UNIX && fdtable_info(e, t, (int)t->call.args[0], &info) == 0) /* waits while the queue is full */
 		return attempt_call(e, t, socket_deadline(e, t, info, false), EAGAIN, v);
 	r = address_port(&address, (socklen_t)t->call.args[2]) > 0 ? socket_give_port(e, t, (int)t->call.args[0]) : 0;
-	e->network_dirty = true;
 	return r < 0 ? r : verdict_continue(v);
 }
 

@@ -46,7 +46,7 @@ int handle_rand_getrandom(struct engine *e, struct task *t, struct verdict *v)
 }
 
 /* /dev/random, /dev/urandom, /dev/hwrng: the bytes come from the reader's own stream. */
-static bool is_random_device(const struct fd_info *info)
+bool is_random_device(const struct fd_info *info)
 {
 	return info->rdev == makedev(1, 8) || info->rdev == makedev(1, 9) || info->rdev == makedev(10, 183);
 }

@@ -63,7 +63,6 @@ int call_when_ready(struct engine *e, struct task *t, int fd, short events, stru
 		return r;
 	if (!fd_may_block(info->kind))
 		return verdict_continue(v);
-	e->network_dirty |= info->kind == FD_INET;
 	r = wait_fd(e, t, fd, events);
 	if (r == -EBADF || r > 0)
 		return verdict_continue(v);

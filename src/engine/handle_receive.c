@@ -13,6 +13,7 @@
 #include "engine/engine_internal.h"
 #include "engine/handle_netlink.h"
 #include "engine/handlers.h"
+#include "engine/network.h"
 #include "engine/readers.h"
 #include "engine/sockets.h"
 #include "engine/wait.h"
@@ -102,7 +103,9 @@ static int receive_pieces(struct engine *e, struct task *t, const struct fd_info
 			return n == -EAGAIN ? socket_block(e, t, info, true, v) : verdict_return(v, n);
 		if (n <= 0)
 			break;
-		e->io_dirty = true;
+		r = network_moved_piece(e);
+		if (r < 0)
+			return r;
 		(void)socket_received(e, info);
 		r = span_store(e, t, call->span, t->call.progress, buf, (size_t)n, &stored);
 		t->call.progress += stored;
@@ -124,7 +127,6 @@ static int receive_all(struct engine *e, struct task *t, const struct fd_info *i
 {
 	int r;
 
-	e->network_dirty |= info->kind == FD_INET;
 	r = wait_fd(e, t, (int)t->call.args[0], POLLIN);
 	if (r == -EBADF)
 		return verdict_continue(v);

@@ -13,6 +13,7 @@
 #include "engine/engine_internal.h"
 #include "engine/handle_netlink.h"
 #include "engine/handlers.h"
+#include "engine/network.h"
 #include "engine/paths.h"
 #include "engine/readers.h"
 #include "engine/sockets.h"
@@ -65,7 +66,9 @@ static int write_pieces(struct engine *e, struct task *t, const struct span *spa
 		if (written < 0)
 			return verdict_return(v, t->call.progress ? (int64_t)t->call.progress : written);
 		t->call.progress += (uint64_t)written;
-		e->io_dirty = true;
+		r = network_moved_piece(e);
+		if (r < 0)
+			return r;
 	}
 	return verdict_return(v, (int64_t)t->call.progress);
 }
@@ -99,7 +102,6 @@ static int write_span(struct engine *e, struct task *t, int fd, const struct spa
 	}
 	if (!fd_may_block(info->kind) || msg_flags & MSG_DONTWAIT)
 		return verdict_continue(v);
-	e->network_dirty |= info->kind == FD_INET;
 	sure = fits_surely(info->kind, info->sock_type, span->total);
 	if (t->call.progress)
 		return write_pieces(e, t, span, msg_flags & MSG_NOSIGNAL, v);

@@ -392,6 +392,7 @@ int task_died(struct engine *e, struct task *t, int wait_status)
 	p->n_tasks--;
 	futex_forget(e, t);
 	e->io_dirty = e->event_dirty = true;
+	e->network_dirty |= e->network_used; /* its sockets are closed */
 	/* Of a process that dies as a whole, only the last task's end means something to others. */
 	r = p->dying && p->n_tasks ? 0 : task_end_effects(e, t);
 	if (r >= 0)

@@ -11,6 +11,7 @@
 #include "engine/engine_internal.h"
 #include "engine/link_numbers.h"
 #include "engine/fdtable.h"
+#include "engine/network.h"
 #include "engine/spinners.h"
 #include "engine/wait.h"
 
@@ -87,7 +88,11 @@ static int refuse_unlisted(struct engine *e, struct task *t, struct verdict *v)
 static int consider_call(struct engine *e, struct task *t, struct verdict *v)
 {
 	const struct policy_row *row = t->call.row;
+	int r;
 
+	r = e->network_dirty && network_concerns(e, t) ? network_settle(e) : 0;
+	if (r < 0)
+		return r;
 	switch (row->class) {
 	case CLASS_UNLISTED:
 		return refuse_unlisted(e, t, v);
@@ -369,6 +374,8 @@ static void resume(struct engine *e, struct task *t, struct step *step)
 	/* Not when the call is made: until it runs, nothing has changed. */
 	if (v->kind == VERDICT_CONTINUE || v->kind == VERDICT_HOOK)
 		e->io_dirty = true;
+	if ((v->kind == VERDICT_CONTINUE || v->kind == VERDICT_HOOK) && network_concerns(e, t))
+		e->network_dirty = true;
 	if (!t->call.attempt && v->kind != VERDICT_LISTEN)
 		e->event_dirty = true;
 	t->state = TASK_RUNNING;

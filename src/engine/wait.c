@@ -13,6 +13,7 @@
 #include "engine/engine_internal.h"
 #include "engine/fdtable.h"
 #include "engine/netlink_socket.h"
+#include "engine/network.h"
 
 void wait_drop(struct engine *e, struct task *t)
 {
@@ -123,14 +124,9 @@ int wait_fds_ready(struct engine *e, struct task *t)
 		r = settle_netlink(e, t);
 	if (r)
 		return r;
-	r = e->g->ops->handles_poll(e->g, t->wait.polls, t->wait.n_polls, 0);
-	if (r != 0 || !e->network_dirty)
-		return r < 0 ? r : r > 0;
-	/* Loopback packets may be under way: "not ready" counts only when they have arrived. */
-	r = e->g->ops->settle_network(e->g);
+	r = network_settle(e);
 	if (r < 0)
 		return r;
-	e->network_dirty = false;
 	r = e->g->ops->handles_poll(e->g, t->wait.polls, t->wait.n_polls, 0);
 	return r < 0 ? r : r > 0;
 }
@@ -269,12 +265,9 @@ int waits_poll(struct engine *e)
 	r = collect(e, &polls, &n);
 	if (r < 0 || !n)
 		return r;
-	if (e->network_dirty) {
-		r = e->g->ops->settle_network(e->g);
-		if (r < 0)
-			return r;
-		e->network_dirty = false;
-	}
+	r = network_settle(e);
+	if (r < 0)
+		return r;
 	r = e->g->ops->handles_poll(e->g, polls, n, 0);
 	return r > 0 ? wake_ready(e, polls) : r;
 }
