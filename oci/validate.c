@@ -177,8 +177,8 @@ static int check_sysctl(const struct oci_config *cfg, const char *name, struct o
 	(void)snprintf(path, sizeof(path), "linux.sysctl.%s", name);
 	if (oci_sysctl_path(name, below, sizeof(below)) < 0)
 		return fail(p, path, "not the name of a sysctl");
-	if (strcmp(below, "kernel/hostname") == 0 && cfg->hostname)
-		return fail(p, path, "conflicts with hostname");
+	if (strcmp(below, "kernel/hostname") == 0)
+		return fail(p, path, "conflicts with hostname, which is the place to set it");
 	if (strcmp(below, "kernel/domainname") == 0 && cfg->domainname)
 		return fail(p, path, "conflicts with domainname");
 	for (i = 0; i < ARRAY_SIZE(sysctls) && !sysctl_matches(sysctls[i].path, below); i++)

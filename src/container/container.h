@@ -174,6 +174,7 @@ struct container_spec {
 	gid_t gid;
 	const gid_t *groups;
 	size_t n_groups;
+	bool keep_groups; /* those of the caller instead */
 	bool set_umask; /* false: 022 */
 	mode_t umask;
 

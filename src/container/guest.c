@@ -304,7 +304,8 @@ static int set_label(const struct container_spec *spec, struct error *err)
 static int set_groups_and_user(const struct container_spec *spec, struct error *err)
 {
 	/* A user namespace with one mapped group forbids setgroups; there is nothing to clear then that could be cleared. */
-	if (setgroups(spec->n_groups, spec->groups) < 0 && (errno != EPERM || spec->n_groups > 0))
+	if (!spec->keep_groups && setgroups(spec->n_groups, spec->groups) < 0 &&
+	    (errno != EPERM || spec->n_groups > 0))
 		return error_errno(err, errno, "cannot set %zu additional groups", spec->n_groups);
 	if (setresgid(spec->gid, spec->gid, spec->gid) < 0)
 		return error_errno(err, errno, "cannot become group %u", spec->gid);

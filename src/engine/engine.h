@@ -92,6 +92,12 @@ struct engine_options {
 	struct chaos_options chaos;
 	const struct engine_chooser *chooser; /* NULL: choices are made here. Borrowed, outlives the engine */
 	uint64_t stop_at_turn; /* the run ends when this turn is reached; 0: never */
+	/*
+	 * How many ms of real time are left until a deadline (virtual, since the start) when nobody can run; asked again after each
+	 * interruption. NULL: virtual time jumps there at once.
+	 */
+	int (*pace)(void *arg, uint64_t now_ns, uint64_t deadline_ns);
+	void *pace_arg;
 };
 
 /* Defaults: seed 0, epoch 2026-01-01T00:00:00Z, uptime 120 s, one CPU, 1 GB. */

@@ -164,6 +164,8 @@ static int outside_allowance_ms(struct engine *e, uint64_t deadline_ns)
 
 	if (deadline_ns == TIME_NEVER)
 		return -1;
+	if (e->options.pace)
+		return e->options.pace(e->options.pace_arg, e->clock.now_ns, deadline_ns);
 	ms = (deadline_ns - e->clock.now_ns) / 1000000 + 1;
 	return ms > 3600000 ? 3600000 : (int)ms;
 }
@@ -194,7 +196,7 @@ static int idle(struct engine *e, struct step *step, bool *ret_decided)
 	if (r != 0)
 		return r < 0 ? r : 0;
 	deadline = spun < deadline ? spun : deadline;
-	r = waits_outside(e, outside_allowance_ms(e, deadline));
+	r = waits_outside(e, outside_allowance_ms(e, deadline), e->options.pace && deadline != TIME_NEVER);
 	if (r == -EINTR || (r == -ENOENT && deadline == TIME_NEVER && (e->n_adrift || e->options.open_ended))) {
 		step->kind = STEP_WAIT;
 		*ret_decided = true;

@@ -290,7 +290,7 @@ static int only_external(struct engine *e, struct handle_poll *polls, size_t n)
 	return found;
 }
 
-int waits_outside(struct engine *e, int timeout_ms)
+int waits_outside(struct engine *e, int timeout_ms, bool anyway)
 {
 	_cleanup_free_ struct handle_poll *polls = NULL;
 	size_t n;
@@ -300,7 +300,7 @@ int waits_outside(struct engine *e, int timeout_ms)
 	if (r < 0)
 		return r;
 	r = n ? only_external(e, polls, n) : 0;
-	if (r <= 0)
+	if (r < 0 || (r == 0 && !anyway))
 		return r < 0 ? r : -ENOENT;
 	r = e->g->ops->handles_poll(e->g, polls, n, timeout_ms);
 	if (r <= 0)

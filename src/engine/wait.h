@@ -69,7 +69,10 @@ int waits_expire(struct engine *e);
 uint64_t waits_next_deadline(struct engine *e);
 /* Wakes those that wait for anything to happen. */
 int waits_kick(struct engine *e);
-/* Waits in real time for external input that a blocked task waits for: 1 something is there, 0 time over, -EINTR; -ENOENT: none. */
-int waits_outside(struct engine *e, int timeout_ms);
+/*
+ * Waits in real time for external input that a blocked task waits for: 1 something is there, 0 time over, -EINTR; -ENOENT: there is
+ * none (unless `anyway`: then time passes all the same).
+ */
+int waits_outside(struct engine *e, int timeout_ms, bool anyway);
 
 #endif

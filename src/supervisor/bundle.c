@@ -12,9 +12,13 @@
 #include "supervisor/launch.h"
 
 static const char *const taken[] = {
-	"seed", "epoch", "uptime", "quantum", "cpus", "memory", "mtime", "strict", "allow-uncontrolled", "timeout", "no-pin",
-	"quiet", "log", "log-file",
+	"seed", "rng-seed", "sched-seed", "fault-seed", "fault", "chaos", "sched-heuristic", "preempt", "runs-post-fork", "epoch", "uptime",
+	"quantum", "cpus", "cpu", "tsc", "spin-limit", "keep-instructions", "memory", "mtime", "strict", "allow-uncontrolled", "timeout", "pace",
+	"no-pin", "quiet", "log", "log-file",
 };
+
+/* What podman run --group-add=keep-groups asks for. */
+#define KEEP_GROUPS_ANNOTATION "run.oci.keep_original_groups"
 
 /* Files of the host: whoever may write a config.json is not always one who may write these. */
 static const char *const never_by_annotation[] = { "log-file", "log-events" };
@@ -121,15 +125,16 @@ int bundle_prepare(struct bundle *b, const char *directory, const struct run_opt
 {
 	int r;
 
+	r = run_options_check(o, err);
+	if (r < 0)
+		return r;
 	r = container_from_oci(&b->config, directory, &b->container, err);
 	if (r < 0)
 		return r;
-	launch_engine_options(o, &b->request.engine);
+	b->container.spec.keep_groups = oci_annotation(&b->config, KEEP_GROUPS_ANNOTATION) != NULL;
+	launch_request_options(o, &b->request);
 	b->request.engine.hostname = b->container.spec.hostname;
 	b->request.spec = &b->container.spec;
-	b->request.timeout_ns = o->timeout_ns;
-	b->request.no_pin = o->no_pin;
-	b->request.quiet = o->quiet;
 	return 0;
 }
 

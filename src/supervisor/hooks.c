@@ -22,9 +22,9 @@
 
 enum { CANNOT_EXECUTE = 127 };
 
-static _Noreturn void execute(const struct oci_hook *hook, int input)
+static _Noreturn void execute(const struct oci_hook *hook, char **surroundings, int input)
 {
-	char *only_path[] = { hook->path, NULL }, *nothing[] = { NULL };
+	char *only_path[] = { hook->path, NULL };
 	sigset_t none;
 
 	(void)sigemptyset(&none);
@@ -32,7 +32,7 @@ static _Noreturn void execute(const struct oci_hook *hook, int input)
 	(void)signal(SIGPIPE, SIG_DFL);
 	if (dup2(input, STDIN_FILENO) == STDIN_FILENO && close_range(3, ~0U, 0) == 0)
 		(void)execve(hook->path, hook->args.count ? hook->args.items : only_path,
-			     hook->env_set ? hook->env.items : nothing);
+			     hook->env_set ? hook->env.items : surroundings);
 	(void)dprintf(STDERR_FILENO, "hook %s: %s\n", hook->path, strerrordesc_np(errno));
 	_exit(CANNOT_EXECUTE);
 }
@@ -98,7 +98,7 @@ static int await(const struct oci_hook *hook, pid_t pid, int *ret_status, struct
 	return 0;
 }
 
-static int run_hook(const struct oci_hook *hook, const char *text, struct error *err)
+static int run_hook(const struct oci_hook *hook, char **surroundings, const char *text, struct error *err)
 {
 	_cleanup_close_ int input = make_input(text);
 	int status = 0, r;
@@ -110,7 +110,7 @@ static int run_hook(const struct oci_hook *hook, const char *text, struct error 
 	if (pid < 0)
 		return error_errno(err, errno, "hook %s", hook->path);
 	if (pid == 0)
-		execute(hook, input);
+		execute(hook, surroundings, input);
 	r = await(hook, pid, &status, err);
 	if (r < 0)
 		return r;
@@ -124,13 +124,15 @@ static int run_hook(const struct oci_hook *hook, const char *text, struct error 
 static int run_one(const struct oci_config *cfg, enum oci_hook_stage stage, size_t i, const struct oci_state *state,
 		   struct error *err)
 {
+	bool inside = stage == OCI_HOOK_START_CONTAINER;
+	char *nothing[] = { NULL }, **surroundings = inside ? cfg->process.env.items : environ;
 	_cleanup_free_ char *text = NULL;
 	int r;
 
 	r = oci_state_format(state, OCI_STATE_FOR_HOOK, &text);
 	if (r < 0)
 		return error_errno(err, -r, "state for hooks");
-	r = run_hook(&cfg->hooks[stage].items[i], text, err);
+	r = run_hook(&cfg->hooks[stage].items[i], surroundings ? surroundings : nothing, text, err);
 	if (r < 0)
 		error_prefix(err, "hooks.%s[%zu]", oci_hook_stage_name(stage), i);
 	return r;

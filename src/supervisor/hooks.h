@@ -11,7 +11,8 @@
  *	poststart        host                           the program runs                        is warned of
  *	poststop         host                           after `delete`                          is warned of
  *
- * Each hook gets the state of the container on standard input. A hook without "env" has an empty environment.
+ * Each hook gets the state of the container on standard input. A hook without "env" has the environment of this
+ * process, as with other runtimes; startContainer that of the container's process.
  */
 #ifndef HS_SUPERVISOR_HOOKS_H
 #define HS_SUPERVISOR_HOOKS_H

@@ -287,6 +287,17 @@ void launch_engine_options(const struct run_options *o, struct engine_options *e
 	engine->hostname = o->hostname;
 }
 
+void launch_request_options(const struct run_options *o, struct run_request *request)
+{
+	launch_engine_options(o, &request->engine);
+	request->timeout_ns = o->timeout_ns;
+	request->no_pin = o->no_pin;
+	request->pace = o->pace == PACE_HOST;
+	request->tsc = (enum run_tsc)o->tsc;
+	request->spin_limit_ns = o->spin_limit_ns;
+	request->quiet = o->quiet;
+}
+
 /* Where the host's network is to be used, its devices have to be found, too: then it is the real one. */
 static int set_sys(struct launch *l, const struct run_options *o)
 {
@@ -325,14 +336,9 @@ int launch_init(struct launch *l, const struct run_options *o, struct error *err
 		r = set_files(l, o, err);
 	if (r < 0)
 		return r;
-	launch_engine_options(o, &l->request.engine);
+	launch_request_options(o, &l->request);
 	l->request.spec = spec;
-	l->request.timeout_ns = o->timeout_ns;
-	l->request.no_pin = o->no_pin;
-	l->request.tsc = (enum run_tsc)o->tsc;
-	l->request.spin_limit_ns = o->spin_limit_ns;
 	l->request.cache_dir = l->cache_dir = cache_directory();
-	l->request.quiet = o->quiet;
 	return 0;
 }
 

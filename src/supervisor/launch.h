@@ -34,6 +34,9 @@ void launch_clear(struct launch *l);
 /* What the engine is told. The hostname is borrowed from the options. */
 void launch_engine_options(const struct run_options *o, struct engine_options *engine);
 
+/* The parts of a request that options decide by themselves; the rest of *request stays. */
+void launch_request_options(const struct run_options *o, struct run_request *request);
+
 /* The guest's environment by --base-env and --env, in a fixed order. Exported for its test. */
 int launch_environment(const struct run_options *o, struct strv *env);
 

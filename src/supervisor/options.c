@@ -19,6 +19,7 @@
 static const char *const base_env_names[] = { "empty", "minimal", "host", NULL };
 static const char *const network_names[] = { "local", "host", "veth", NULL };
 static const char *const mtime_names[] = { "fixed", "keep", NULL };
+static const char *const pace_names[] = { "none", "host", NULL };
 static const char *const seed_from_names[] = { "args", "system", NULL };
 static const char *const post_fork_names[] = { "parent", "child", "random", NULL };
 static const char *const preempt_names[] = { "none", "syscalls", NULL };
@@ -117,6 +118,8 @@ static const struct option_spec specs[] = {
 	  .help = "end the run after this much real time, with status 124; 0: never" },
 	{ "terminal", .letter = 't', .kind = OPTION_FLAG, .offset = AT(terminal),
 	  .help = "give the program a terminal of its own, with job control" },
+	{ "pace", .kind = OPTION_CHOICE, .offset = AT(pace), .arg = "WHICH", .preset = "none", .choices = pace_names,
+	  .help = "none: time that everybody waits for is skipped; host: it passes, so that others find the program there meanwhile" },
 	{ "no-pin", .kind = OPTION_FLAG, .offset = AT(no_pin),
 	  .help = "do not keep the program and its supervisor on one processor (slow)" },
 	{ "quiet", .letter = 'q', .kind = OPTION_FLAG, .offset = AT(quiet),
@@ -378,12 +381,10 @@ int run_options_draw_seed(struct run_options *o, struct error *err)
 	return 0;
 }
 
-int run_options_validate(const struct run_options *o, struct error *err)
+int run_options_check(const struct run_options *o, struct error *err)
 {
 	int r;
 
-	if (o->argv.count == 0)
-		return error_set(err, EINVAL, "no program was given");
 	if (o->strict && o->allow_uncontrolled)
 		return error_set(err, EINVAL, "--strict and --allow-uncontrolled exclude each other");
 	if (o->strict && o->network == NETWORK_HOST)
@@ -413,6 +414,11 @@ int run_options_validate(const struct run_options *o, struct error *err)
 	if (!strcmp(o->fs, "host") && o->writable.count > 0)
 		return error_set(err, EINVAL, "--writable adds nothing to --fs=host, where everything is written for real");
 	return 0;
+}
+
+int run_options_validate(const struct run_options *o, struct error *err)
+{
+	return o->argv.count == 0 ? error_set(err, EINVAL, "no program was given") : run_options_check(o, err);
 }
 
 /* ---- to text ---- */

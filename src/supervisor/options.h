@@ -20,6 +20,7 @@
 enum base_env { BASE_ENV_EMPTY, BASE_ENV_MINIMAL, BASE_ENV_HOST };
 enum option_network { NETWORK_LOCAL, NETWORK_HOST, NETWORK_VETH };
 enum option_mtime { MTIME_FIXED, MTIME_KEEP };
+enum option_pace { PACE_NONE, PACE_HOST };
 enum option_seed_from { SEED_FROM_ARGS, SEED_FROM_SYSTEM };
 enum option_log_bytes { LOG_BYTES_HASH, LOG_BYTES_OFF };
 
@@ -57,6 +58,7 @@ struct run_options {
 	struct strv writable, bind, mount;
 	char *tmp;
 	int mtime; /* enum option_mtime */
+	int pace;  /* enum option_pace */
 	int network; /* enum option_network */
 
 	bool strict, allow_uncontrolled;
@@ -114,7 +116,10 @@ void run_options_clear(struct run_options *o);
 /* Sets one option from its text form (lists: adds); text is NULL or "true" or "false" for a flag. */
 int run_options_set(struct run_options *o, const struct option_spec *spec, const char *text, struct error *err);
 
-/* What one option by itself cannot know: combinations. Needs a program. */
+/* What one option by itself cannot know: combinations. */
+int run_options_check(const struct run_options *o, struct error *err);
+
+/* The same, and there has to be a program. */
 int run_options_validate(const struct run_options *o, struct error *err);
 
 /* With --seed-from=system a seed is drawn and becomes the value of --seed, so that the run can be repeated. */

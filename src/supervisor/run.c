@@ -28,6 +28,7 @@
 #include "base/parse.h"
 #include "insn/store.h"
 #include "supervisor/exit_codes.h"
+#include "supervisor/pace.h"
 #include "supervisor/processor_view.h"
 #include "supervisor/relay.h"
 
@@ -61,6 +62,7 @@ struct run {
 	struct guest *guest;
 	struct engine *engine;
 	bool tsc_faults;
+	struct pace pace;
 	struct insn_store *code; /* NULL: instructions stay as they are */
 	char *cpuinfo; /* the engine's for the run */
 	struct timespec start;
@@ -320,6 +322,8 @@ static int make_engine(struct run *run, struct error *err)
 		vtid = vpid; /* whichever thread of the runtime executes the program becomes the first one */
 	apply_limits(run, limits);
 	options.limits = limits;
+	options.pace = run->request->pace ? pace_left_ms : NULL;
+	options.pace_arg = &run->pace;
 	r = processor_describe(&options, &run->cpuinfo, err);
 	if (r < 0)
 		return r;
@@ -413,6 +417,11 @@ static int tell_engine(struct run *run, const struct event *event, struct error 
 int run_send_signal(struct run *run, int signo, struct error *err)
 {
 	return tell_engine(run, &(struct event){ .kind = EVENT_OUTSIDE, .signo = signo }, err);
+}
+
+void run_was_paused(struct run *run, uint64_t real_ns)
+{
+	pace_shift(&run->pace, real_ns);
 }
 
 /* The engine knows of it by now, so it has to know of its end: as an event where the backend has buried it already. */

@@ -51,6 +51,7 @@ struct run_request {
 	struct engine_options engine;
 	uint64_t timeout_ns; /* real time; 0: none */
 	bool no_pin;
+	bool pace; /* waiting takes its real time (pace.h) */
 	uint64_t spin_limit_ns; /* real time; 0: none */
 	enum run_tsc tsc; /* only where the container is made here; else they are replaced */
 	const char *cache_dir; /* where results of scanning code are kept across runs; NULL: nowhere */
@@ -95,6 +96,9 @@ int run_guest(const struct run_request *request, struct run_result *ret, struct 
 
 /* For run_host.signal: a signal for the guest's first process; 0: signals were sent to guests by other ways. */
 int run_send_signal(struct run *run, int signo, struct error *err);
+
+/* Real time during which run_host.signal held everything up: it does not count for request.pace. */
+void run_was_paused(struct run *run, uint64_t real_ns);
 
 /*
  * For run_host.signal: a process made by container_create_inside() joins the run and gets its go-ahead over its channel, which is

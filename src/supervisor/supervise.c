@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -280,6 +281,14 @@ static void on_executed(void *arg)
 
 static int serve_paused(struct supervisor *s, struct run *run, struct error *err);
 
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now = { 0 };
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
 /* One request while the container runs. As run_host.signal. */
 static int serve(struct supervisor *s, struct run *run, bool paused, const struct control_request *request, int connection,
 		 int attached, bool *ret_resumed, struct error *err)
@@ -343,6 +352,7 @@ static int serve_paused(struct supervisor *s, struct run *run, struct error *err
 		{ .fd = s->init_pidfd, .events = POLLIN },
 		{ .fd = s->guardian, .events = POLLIN },
 	};
+	uint64_t since = monotonic_ns();
 	bool resumed = false;
 	int r = 0;
 
@@ -355,6 +365,7 @@ static int serve_paused(struct supervisor *s, struct run *run, struct error *err
 			return 1;
 		r = serve_all(s, run, true, &resumed, err);
 	}
+	run_was_paused(run, monotonic_ns() - since);
 	/* Requests that came behind the one that resumed have had their signal. */
 	resumed = false;
 	return r == 0 ? serve_all(s, run, false, &resumed, err) : r;

@@ -12,6 +12,11 @@ leftovers()
 	grep -lsz "HERMIT_TEST_ID=$1" /proc/[0-9]*/environ
 }
 
+clean()
+{
+	[ -z "$(leftovers "$1")" ]
+}
+
 # start_one ID: a running container whose processes all carry its id.
 start_one()
 {
@@ -81,7 +86,7 @@ for delay in 0.000 0.002 0.004 0.006 0.008 0.012 0.016 0.024 0.032 0.050; do
 	wait $creator 2>/dev/null
 	run rt delete --force half
 	expect 0 "create killed after $delay s: delete --force"
-	until_true [ -z "$(leftovers half)" ]
+	until_true clean half
 	equal "" "$(leftovers half)" "create killed after $delay s: nothing is left"
 done
 

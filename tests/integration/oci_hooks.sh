@@ -99,7 +99,10 @@ expect_err_has 'hooks.createRuntime\[0\]: hook /bin/sleep ran past its timeout o
 bundle bad "true" '.hooks.createRuntime = [{path: "/no/such/hook"}]'
 run rt run --bundle bad bad
 expect 1 "a hook that is not there"
-bundle bad "echo fine" '.hooks.createRuntime = [{path: "/bin/sh", args: ["sh", "-c", "test -z \"$HOME\" && test $(env | grep -vc -e ^PWD= -e ^SHLVL= -e ^_=) = 0"]}]'
-run rt run --bundle bad bad
-expect_out fine "a hook without env has an empty environment and need not read its input"
+bundle bad "echo fine" '.hooks.createRuntime = [{path: "/bin/sh", args: ["sh", "-c", "test \"$OF_THE_RUNTIME\" = yes"]},
+	{path: "/bin/sh", args: ["sh", "-c", "test -z \"$HOME$OF_THE_RUNTIME\" && test $(env | grep -vc -e ^PWD= -e ^SHLVL= -e ^_=) = 0"], env: []}]
+	| .hooks.startContainer = [{path: "/bin/sh", args: ["sh", "-c", "test -z \"$OF_THE_RUNTIME\" && test \"$OF_THE_PROCESS\" = yes"]}]
+	| .process.env += ["OF_THE_PROCESS=yes"]'
+run env OF_THE_RUNTIME=yes rt run --bundle bad bad
+expect_out fine "a hook without env has its surroundings, one with an empty env has none, and none need read their input"
 finish

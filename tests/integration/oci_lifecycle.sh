@@ -205,6 +205,22 @@ run rt kill p TERM
 until_true status_is p stopped
 run rt delete p
 expect 0 "untrapped: delete"
+# ---- a container that sleeps is there, and shows the same time as one whose waits are skipped ----
+bundle naps 'date +%s; sleep 2; date +%s; sleep 1000000; date +%s'
+rt create --bundle naps n <in >n.out 2>&1
+rt start n
+until_true sh -c "test \$(wc -l <n.out) = 2"
+run rt exec n /bin/sh -c 'sleep 1; echo there'
+expect_out there "exec while everybody sleeps"
+equal running "$(status_of n)" "a container that sleeps"
+run rt kill n KILL
+until_true status_is n stopped
+run rt delete n
+bundle naps 'date +%s; sleep 2; date +%s; sleep 1000000; date +%s' '.annotations["org.hermit.pace"] = "none"'
+run rt run --bundle naps n
+expect 0 "waits that are skipped"
+equal "$(cat n.out)" "$(head -2 out)" "time is the same in both"
+equal 3 "$(wc -l <out)" "all waits are skipped"
 bundle sandbox 'grep -q "^Seccomp:.*0" /proc/self/status' '.annotations["io.kubernetes.cri.container-type"] = "sandbox"'
 run rt run --bundle sandbox s
 expect 0 "a pod's sandbox is untrapped"

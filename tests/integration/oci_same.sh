@@ -11,7 +11,7 @@ same()
 {
 	local i
 	bundle "$1" "$2" "${3:-.}"
-	echo "{ \"log-events\": \"$work/$1.log\" }" >defaults.json
+	echo "{ \"log-events\": \"$work/$1.log\", \"pace\": \"none\" }" >defaults.json
 	for ((i = 1; i <= rounds; i++)); do
 		timeout 60 rt --defaults defaults.json run --bundle "$1" "$1" >"$1.out" 2>&1 </dev/null
 		mv "$1.out" "$1.out.$i"
@@ -53,6 +53,10 @@ bundle other true '.annotations = {"org.hermit.seed": "many"}'
 run rt run --bundle other o
 expect 1 "a wrong annotation"
 expect_err_has "annotations.org.hermit.seed: .*'many' is not a number" "a wrong annotation is named"
+bundle other true '.annotations = {"org.hermit.sched-heuristic": "none-such"}'
+run rt run --bundle other o
+expect 1 "an option whose value makes no sense"
+expect_err_has "sched-heuristic" "an option whose value makes no sense is named"
 bundle other true '.annotations = {"org.hermit.off": "perhaps"}'
 run rt run --bundle other o
 expect_err_has "annotations.org.hermit.off: 'perhaps' is neither true nor false" "a wrong truth"

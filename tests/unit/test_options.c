@@ -77,6 +77,7 @@ static const struct {
 	{ "allow-uncontrolled", "true" },
 	{ "timeout", "1.5" },
 	{ "terminal", "true" },
+	{ "pace", "host" },
 	{ "no-pin", "true" },
 	{ "quiet", "true" },
 	{ "log", "debug" },
