@@ -42,17 +42,25 @@ struct link_call {
 	enum { BY_ADDRESS_IN = 1, BY_ADDRESS_OUT, BY_MESSAGE, BY_MESSAGES, BY_SET_OPTION, BY_GET_OPTION, BY_REQUEST } how;
 	unsigned at, len; /* the memory, and its length (OUT: the address of the length) */
 	bool out;         /* the kernel writes it */
+	bool datagrams;   /* streams have nothing of the kind, and may wait for all that is asked for */
 };
 
 static const struct link_call calls[] = {
-	{ __NR_bind, BY_ADDRESS_IN, 1, 2, false },	   { __NR_connect, BY_ADDRESS_IN, 1, 2, false },
-	{ __NR_sendto, BY_ADDRESS_IN, 4, 5, false },	   { __NR_recvfrom, BY_ADDRESS_OUT, 4, 5, true },
-	{ __NR_accept, BY_ADDRESS_OUT, 1, 2, true },	   { __NR_accept4, BY_ADDRESS_OUT, 1, 2, true },
-	{ __NR_getsockname, BY_ADDRESS_OUT, 1, 2, true },   { __NR_getpeername, BY_ADDRESS_OUT, 1, 2, true },
-	{ __NR_sendmsg, BY_MESSAGE, 1, 0, false },	   { __NR_recvmsg, BY_MESSAGE, 1, 0, true },
-	{ __NR_sendmmsg, BY_MESSAGES, 1, 2, false },	   { __NR_recvmmsg, BY_MESSAGES, 1, 2, true },
-	{ __NR_setsockopt, BY_SET_OPTION, 3, 4, false },	   { __NR_getsockopt, BY_GET_OPTION, 3, 4, true },
-	{ __NR_ioctl, BY_REQUEST, 2, 0, false },
+	{ __NR_bind, BY_ADDRESS_IN, 1, 2, false, false },
+	{ __NR_connect, BY_ADDRESS_IN, 1, 2, false, false },
+	{ __NR_sendto, BY_ADDRESS_IN, 4, 5, false, false },
+	{ __NR_recvfrom, BY_ADDRESS_OUT, 4, 5, true, true },
+	{ __NR_accept, BY_ADDRESS_OUT, 1, 2, true, false },
+	{ __NR_accept4, BY_ADDRESS_OUT, 1, 2, true, false },
+	{ __NR_getsockname, BY_ADDRESS_OUT, 1, 2, true, false },
+	{ __NR_getpeername, BY_ADDRESS_OUT, 1, 2, true, false },
+	{ __NR_sendmsg, BY_MESSAGE, 1, 0, false, false },
+	{ __NR_recvmsg, BY_MESSAGE, 1, 0, true, true },
+	{ __NR_sendmmsg, BY_MESSAGES, 1, 2, false, false },
+	{ __NR_recvmmsg, BY_MESSAGES, 1, 2, true, true },
+	{ __NR_setsockopt, BY_SET_OPTION, 3, 4, false, false },
+	{ __NR_getsockopt, BY_GET_OPTION, 3, 4, true, false },
+	{ __NR_ioctl, BY_REQUEST, 2, 0, false, false },
 };
 
 static const struct link_call *link_call(const struct task *t)
@@ -256,7 +264,7 @@ static int gives(struct engine *e, struct task *t, const struct link_call *call)
 }
 
 /* Are there links beside loopback, and is it an internet socket? */
-static int matters(struct engine *e, struct task *t)
+static int matters(struct engine *e, struct task *t, const struct link_call *call)
 {
 	const struct fd_info *info;
 	int r;
@@ -264,7 +272,9 @@ static int matters(struct engine *e, struct task *t)
 	r = fdtable_info(e, t, (int)t->call.args[0], &info);
 	if (r < 0)
 		return r == -EBADF ? 0 : r;
-	return info->kind == FD_INET && (e->g->abilities & GUEST_CAN_HOOK) && netlinks_usable(e, t) &&
+	if (info->kind != FD_INET || (call->datagrams && info->sock_type == SOCK_STREAM))
+		return 0;
+	return (e->g->abilities & GUEST_CAN_HOOK) && netlinks_usable(e, t) &&
 	       nl_map_has_links(&e->netlinks.map);
 }
 
@@ -275,7 +285,7 @@ static int before(struct engine *e, struct task *t, struct verdict *v)
 	struct work w = { .e = e, .t = t };
 	int r;
 
-	r = call ? matters(e, t) : 0;
+	r = call ? matters(e, t, call) : 0;
 	if (r <= 0)
 		return r;
 	link_numbers_forget(t);
