@@ -191,6 +191,8 @@ static void write_result(struct event_log *log, struct engine *e, struct logged_
 	log_writer_text(log->writer, "result", text);
 	if (log->bytes && payload_out(engine_guest(e), t->id, &t->call, digest))
 		log_writer_digest(log->writer, "out", digest, LOG_HASH_HEX / 2);
+	if (log->bytes && payload_moved(engine_guest(e), t->id, &t->call, digest))
+		log_writer_digest(log->writer, "moved", digest, LOG_HASH_HEX / 2);
 	commit(log);
 }
 

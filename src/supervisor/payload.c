@@ -2,9 +2,12 @@
 /* Payloads of calls: see payload.h. */
 #include "supervisor/payload.h"
 
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
+#include "base/cleanup.h"
 #include "engine/policy.h"
 
 enum { PIECE = 65536, IOV_LIMIT = 1024, IOV_PIECE = 64, TIME_SIZE = 16, SOCKADDR_LIMIT = 128 };
@@ -191,4 +194,79 @@ bool payload_out(struct guest *g, int task, const struct payload_call *call, uns
 	for (size_t i = 0; i < 6; i++)
 		take_out(&w, row, i);
 	return finish(&w, ret_digest);
+}
+
+/* --- bytes that the kernel moves between descriptors --- */
+
+/* Which arguments are the input and where in it to begin; position -1: there is no such argument. */
+static const struct transfer {
+	const char *name;
+	int input, position;
+} transfers[] = {
+	{ "sendfile", 1, 2 },
+	{ "copy_file_range", 0, 1 },
+	{ "splice", 0, 1 },
+};
+
+static const struct transfer *find_transfer(int nr)
+{
+	const char *name = policy_row(nr)->name;
+
+	for (size_t i = 0; name && i < ARRAY_SIZE(transfers); i++)
+		if (!strcmp(name, transfers[i].name))
+			return &transfers[i];
+	return NULL;
+}
+
+/* Where the bytes were: the position is behind them by now, whether the file or the program's memory holds it. */
+static int64_t moved_from(struct gather *w, const struct transfer *tr, int handle)
+{
+	uint64_t addr = w->call->args[tr->position];
+	int64_t position;
+
+	if (addr)
+		position = read_guest(w, addr, &position, sizeof(position)) ? position : -1;
+	else
+		position = w->g->ops->handle_seek(w->g, handle, 0, SEEK_CUR);
+	return position < 0 ? position : position - w->call->result;
+}
+
+static void take_file(struct gather *w, int handle, int64_t position)
+{
+	unsigned char piece[PIECE];
+	uint64_t left = (uint64_t)w->call->result;
+	ssize_t n;
+
+	while (left > 0) {
+		n = w->g->ops->handle_read_at(w->g, handle, piece, left < sizeof(piece) ? left : sizeof(piece), position);
+		if (n <= 0) {
+			w->failed = true;
+			return;
+		}
+		hash_add(&w->hash, piece, (size_t)n);
+		w->bytes += (uint64_t)n;
+		position += n;
+		left -= (uint64_t)n;
+	}
+}
+
+bool payload_moved(struct guest *g, int task, const struct payload_call *call, unsigned char ret_digest[HASH_BYTES])
+{
+	struct gather w = { .g = g, .task = task, .call = call };
+	const struct transfer *tr = find_transfer(call->nr);
+	struct fd_info info;
+	int64_t position;
+	int handle;
+
+	if (!tr || call->result <= 0)
+		return false;
+	handle = g->ops->fd_borrow(g, task, (int)call->args[tr->input]);
+	if (handle < 0)
+		return false;
+	hash_init(&w.hash);
+	position = g->ops->handle_info(g, handle, &info) == 0 && info.kind == FD_FILE ? moved_from(&w, tr, handle) : -1;
+	if (position >= 0)
+		take_file(&w, handle, position);
+	g->ops->handle_release(g, handle);
+	return position >= 0 && finish(&w, ret_digest);
 }

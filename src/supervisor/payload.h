@@ -25,4 +25,10 @@ struct payload_call {
 bool payload_in(struct guest *g, int task, const struct payload_call *call, unsigned char ret_digest[HASH_BYTES]);
 bool payload_out(struct guest *g, int task, const struct payload_call *call, unsigned char ret_digest[HASH_BYTES]);
 
+/*
+ * Of calls that move bytes from a file to another descriptor without their being in the program's memory: the bytes, as the file has them when the
+ * call has returned. Bytes from pipes and sockets have been in somebody's memory before.
+ */
+bool payload_moved(struct guest *g, int task, const struct payload_call *call, unsigned char ret_digest[HASH_BYTES]);
+
 #endif

@@ -35,7 +35,7 @@ static bool is_ignored(const struct log_diff_options *options, const struct log_
 		return true;
 	if (options->ignore_turn && !strcmp(key, "turn"))
 		return true;
-	return options->ignore_bytes && (!strcmp(key, "in") || !strcmp(key, "out"));
+	return options->ignore_bytes && (!strcmp(key, "in") || !strcmp(key, "out") || !strcmp(key, "moved"));
 }
 
 static size_t skip_ignored(const struct log_diff_options *options, const struct log_record *rec, size_t i)

@@ -38,6 +38,9 @@ done
 bytes=$(jq -r 'select(.call == "write" and .result == "200000") | .in' log1 | uniq | xargs)
 ok "the same bytes in a file and in a device have one hash" [ "$bytes" = "$(jq -r 'select(.call == "pread64" and .result == "200000") | .out' log1)" ]
 ok "zeros read from a device are hashed" [ "$(jq -r 'select(.call == "read" and .result == "200000") | .out' log1)" = "$(head -c 200000 /dev/zero | sha256sum | cut -c 1-16)" ]
+for call in sendfile copy_file_range; do
+	ok "$call: the hash of what it moved" [ "$(jq -r --arg call $call 'select(.call == $call and .result == "200000") | .moved' log1)" = "${bytes%% *}" ]
+done
 vmsplice=$(jq -r 'select(.call == "vmsplice" and .result == "4096") | .in, .out' log1 | xargs)
 read -r first _ _ last <<<"$vmsplice"
 ok "bytes that came out of a pipe by vmsplice are those that went in" [ "$first" = "$last" ]

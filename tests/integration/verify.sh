@@ -103,6 +103,11 @@ expect 123 "a file that has changed between the runs"
 expect_err_has "^first difference \(content\): .*read" "changed between the runs: kind"
 ok "changed between the runs: at its first reading" [ "$(verdict '.difference.log.a.record | .call, .args' | cut -d, -f 1)" = "read 0" ]
 ok "changed between the runs: the output names both" [ "$(verdict .difference.stdout)" = 'first at byte 1, line 1: old and new' ]
+rm -rf ../kept "$TMPDIR"/*
+echo old >../shared/input
+run "$hermit" run -q --verify --bind ../shared:/mnt --verify-json=verdict.json --verify-dir=../kept -- sh -c 'cat /mnt/input; echo new >/mnt/input'
+expect 123 "a file that has changed, copied by the kernel"
+ok "copied by the kernel: named in the log" [ "$(verdict '.difference.log.kind, .difference.log.fields')" = "content moved" ]
 leak host-clock
 expect 123 "a clock of the host"
 expect_err_has "^first difference \(content\): .*write" "a clock of the host: where it is first shown"
