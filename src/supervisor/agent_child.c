@@ -18,6 +18,7 @@
 #include "oci/syntax.h"
 #include "supervisor/agent_message.h"
 #include "supervisor/bundle.h"
+#include "supervisor/cache_directory.h"
 #include "supervisor/exit_codes.h"
 #include "supervisor/launch.h"
 #include "supervisor/run.h"
@@ -201,11 +202,13 @@ static int supervise(struct child *c, struct error *err)
 		.adopted = on_adopted,
 		.arg = c,
 	};
+	_cleanup_free_ char *cache_dir = cache_directory();
 	const struct container_spec spec = { 0 };
 	struct run_request request = {
 		.spec = &spec,
 		.timeout_ns = c->options.timeout_ns,
 		.no_pin = c->options.no_pin,
+		.cache_dir = cache_dir,
 		.quiet = c->options.quiet,
 		.host = &host,
 	};

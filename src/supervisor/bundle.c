@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "supervisor/cache_directory.h"
 #include "supervisor/launch.h"
 
 static const char *const taken[] = {
@@ -135,6 +137,7 @@ int bundle_prepare(struct bundle *b, const char *directory, const struct run_opt
 	launch_request_options(o, &b->request);
 	b->request.engine.hostname = b->container.spec.hostname;
 	b->request.spec = &b->container.spec;
+	b->request.cache_dir = b->cache_dir = cache_directory();
 	return 0;
 }
 
@@ -142,5 +145,6 @@ void bundle_clear(struct bundle *b)
 {
 	container_bundle_free(&b->container);
 	oci_config_free(&b->config);
+	free(b->cache_dir);
 	*b = (struct bundle){ 0 };
 }

@@ -23,6 +23,7 @@ struct bundle {
 	struct oci_config config;
 	struct container_bundle container;
 	struct run_request request;
+	char *cache_dir;
 };
 
 /* Whether an option has a meaning beside a config.json: time, randomness, scheduling; not files, user, environment. */

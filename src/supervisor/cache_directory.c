@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 static char *below(const char *base, const char *rest)
 {
@@ -18,5 +20,7 @@ char *cache_directory(void)
 {
 	char *path = below(getenv("XDG_CACHE_HOME"), "/hermit");
 
-	return path ? path : below(getenv("HOME"), "/.cache/hermit");
+	if (!path)
+		path = below(getenv("HOME"), "/.cache/hermit");
+	return path || geteuid() != 0 ? path : strdup("/var/cache/hermit");
 }

@@ -17,22 +17,22 @@ static struct cpuid_model model_of(const struct engine_options *options)
 	};
 }
 
-int processor_check(const struct engine_options *options, struct error *err)
+int processor_check(const struct engine_options *options, struct processor_answers *answers, struct error *err)
 {
 	struct cpuid_model model = model_of(options);
 
-	return cpuid_check(&model, cpuid_host_query, NULL, err);
+	return cpuid_check(&model, processor_ask, answers, err);
 }
 
-int processor_describe(struct engine_options *options, char **ret_cpuinfo, struct error *err)
+int processor_describe(struct engine_options *options, struct processor_answers *answers, char **ret_cpuinfo, struct error *err)
 {
 	struct cpuid_model model = model_of(options);
 
-	options->cpuinfo = *ret_cpuinfo = cpuid_cpuinfo(&model, cpuid_host_query, NULL);
+	options->cpuinfo = *ret_cpuinfo = cpuid_cpuinfo(&model, processor_ask, answers);
 	if (!*ret_cpuinfo)
 		return error_errno(err, ENOMEM, "/proc/cpuinfo");
 	options->set_hwcap = !options->keep_instructions;
-	options->hwcap = cpuid_hwcap(&model, cpuid_host_query, NULL);
-	options->hwcap2 = cpuid_hwcap2(&model, cpuid_host_query, NULL, getauxval(AT_HWCAP2));
+	options->hwcap = cpuid_hwcap(&model, processor_ask, answers);
+	options->hwcap2 = cpuid_hwcap2(&model, processor_ask, answers, getauxval(AT_HWCAP2));
 	return 0;
 }

@@ -3,13 +3,14 @@
 #ifndef HS_SUPERVISOR_PROCESSOR_VIEW_H
 #define HS_SUPERVISOR_PROCESSOR_VIEW_H
 
+#include "backend/processor.h"
 #include "base/error.h"
 #include "engine/engine.h"
 
 /* Has this host all that the processor to be shown has? 0, or -ENOTSUP with a message that names what is missing. */
-int processor_check(const struct engine_options *options, struct error *err);
+int processor_check(const struct engine_options *options, struct processor_answers *answers, struct error *err);
 
 /* Fills in hwcap and cpuinfo. *ret_cpuinfo, the text, is the caller's. */
-int processor_describe(struct engine_options *options, char **ret_cpuinfo, struct error *err);
+int processor_describe(struct engine_options *options, struct processor_answers *answers, char **ret_cpuinfo, struct error *err);
 
 #endif

@@ -64,6 +64,7 @@ struct run {
 	bool tsc_faults;
 	struct pace pace;
 	struct insn_store *code; /* NULL: instructions stay as they are */
+	struct processor_answers processor;
 	char *cpuinfo; /* the engine's for the run */
 	struct timespec start;
 	bool executed; /* the program was loaded */
@@ -241,6 +242,7 @@ static int start_guest(struct run *run, struct error *err)
 		.listener_arg = host ? host->arg : NULL,
 		.code = run->code,
 		.tsc_faults = run->tsc_faults,
+		.processor = &run->processor,
 		.spin_limit_ns = run->request->spin_limit_ns,
 	};
 	struct error said = { 0 };
@@ -324,7 +326,7 @@ static int make_engine(struct run *run, struct error *err)
 	options.limits = limits;
 	options.pace = run->request->pace ? pace_left_ms : NULL;
 	options.pace_arg = &run->pace;
-	r = processor_describe(&options, &run->cpuinfo, err);
+	r = processor_describe(&options, &run->processor, &run->cpuinfo, err);
 	if (r < 0)
 		return r;
 	run->engine = engine_new(&options, run->guest, vtid, vpid);
@@ -337,7 +339,7 @@ static int prepare_processor(struct run *run, struct error *err)
 	const struct run_request *request = run->request;
 	int r;
 
-	r = processor_check(&request->engine, err);
+	r = processor_check(&request->engine, &run->processor, err);
 	if (r < 0 || request->engine.keep_instructions)
 		return r;
 	run->tsc_faults = request->tsc != RUN_TSC_REPLACE && !request->host && processor_tsc_faults();

@@ -38,6 +38,11 @@ expect 5 "with a name"
 run "$supervisor" --bundle=one two names
 expect 125 "with two names"
 
+mkdir cache
+XDG_CACHE_HOME=$work/cache run "$supervisor" --bundle one
+checks=$((checks + 1))
+[ -n "$(find cache/hermit -name '*.insn')" ] || fail "what was found in programs is not kept"
+
 bundle two 'date -u +%Y; kill -TERM $$; echo lives; kill -KILL $$; echo too' \
 	'"org.hermit.epoch": "2001-01-01T00:00:00Z", "org.hermit.log": "error", "org.example": "x", "org.hermit.unknown": "y"'
 run "$supervisor" --bundle two

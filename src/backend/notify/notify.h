@@ -36,7 +36,7 @@ struct object_id {
 	uint64_t dev, ino;
 };
 
-enum { PIDFD_CACHE_SIZE = 16, OUTSIDE_MAX = 64, CPUID_KNOWN = 128, FS_KNOWN = 16 };
+enum { PIDFD_CACHE_SIZE = 16, OUTSIDE_MAX = 64, FS_KNOWN = 16 };
 
 /* A device, and the type of the file system that is on it (statfs): info.c */
 struct known_fs {
@@ -44,12 +44,6 @@ struct known_fs {
 	long type; /* 0: empty */
 };
 
-/* An answer of the host's processor: trap.c */
-struct cpuid_known {
-	bool valid;
-	uint32_t leaf, subleaf;
-	struct insn_cpuid answer;
-};
 
 /* pidfds of the tasks whose descriptors were borrowed last: bounded, so that many threads do not hold many descriptors. */
 struct pidfd_cache {
@@ -86,6 +80,7 @@ struct notify {
 	struct pollfd *own_polls; /* room for notify_own_polls() */
 	struct insn_store *code; /* borrowed; NULL: instructions stay as they are */
 	unsigned kinds;          /* of instructions that are replaced: INSN_KINDS_ */
+	struct processor_answers *processor; /* borrowed; unless there is no code */
 	int signal_fd; /* SIGCHLD and the host signals of the run */
 	int proc_fd;   /* the supervisor's /proc */
 	int watchdog_ms;
@@ -117,7 +112,6 @@ struct notify {
 	struct pidfd_cache pidfds;
 	struct object_table objects;
 	struct network_probe probe;
-	struct cpuid_known cpuid[CPUID_KNOWN];
 	struct known_fs fs_known[FS_KNOWN];
 	unsigned fs_next;
 	uint64_t fs_generation; /* of n->generation: what is known is from then */

@@ -166,6 +166,7 @@ static struct notify *notify_new(const struct backend_options *options)
 	n->signal_fd = n->proc_fd = n->root_fd = -1;
 	n->code = options->code;
 	n->kinds = options->tsc_faults ? INSN_KINDS_ALL & ~INSN_KINDS_TSC : INSN_KINDS_ALL;
+	n->processor = options->processor;
 	n->spin_limit_ms = options->spin_limit_ns / 1000000;
 	n->self = getpid();
 	n->euid = geteuid();

@@ -10,7 +10,7 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 
-#include "insn/cpuid.h"
+#include "backend/processor.h"
 #include "insn/decode.h"
 
 struct insn_regs trap_registers(const struct user_regs_struct *u)
@@ -78,21 +78,6 @@ static int find_faulting(struct notify *n, struct notify_task *t)
 	return kind == INSN_RDTSC || kind == INSN_RDTSCP || kind == INSN_CPUID;
 }
 
-/*
- * What the processor says does not change during a run; asking it is dear in a virtual machine, where the hypervisor answers. What differs
- * from one processor of the host to another is not shown to guests.
- */
-static void ask_processor(struct notify *n, uint32_t leaf, uint32_t subleaf, struct insn_cpuid *ret)
-{
-	struct cpuid_known *known = &n->cpuid[(leaf ^ leaf >> 24 ^ subleaf * 31) % CPUID_KNOWN];
-
-	if (!known->valid || known->leaf != leaf || known->subleaf != subleaf) {
-		*known = (struct cpuid_known){ .valid = true, .leaf = leaf, .subleaf = subleaf };
-		cpuid_host_query(NULL, leaf, subleaf, &known->answer);
-	}
-	*ret = known->answer;
-}
-
 static void describe(struct notify *n, const struct notify_task *t, struct event *event)
 {
 	uint32_t leaf = (uint32_t)t->trap.regs.gpr[INSN_RAX], subleaf = (uint32_t)t->trap.regs.gpr[INSN_RCX];
@@ -102,10 +87,10 @@ static void describe(struct notify *n, const struct notify_task *t, struct event
 	event->trap.subleaf = subleaf;
 	if (event->trap.kind == INSN_CPUID) {
 		event->trap.leaf = leaf;
-		ask_processor(n, leaf, subleaf, &event->trap.host[0]);
+		processor_ask(n->processor, leaf, subleaf, &event->trap.host[0]);
 	} else if (event->trap.kind == INSN_XGETBV) {
-		ask_processor(n, 13, 0, &event->trap.host[0]);
-		ask_processor(n, 13, 1, &event->trap.host[1]);
+		processor_ask(n->processor, 13, 0, &event->trap.host[0]);
+		processor_ask(n->processor, 13, 1, &event->trap.host[1]);
 	}
 }
 
