@@ -38,7 +38,7 @@ struct backend_options {
 	uint64_t spin_limit_ns;   /* real time after which a task that computes is stopped for others that wait (EVENT_SPIN); 0: never */
 	struct insn_store *code;  /* where instructions that show the host are, for replacing them; borrowed; NULL: they stay */
 	bool tsc_faults;          /* the filter was made so (backend_filter_fault_tsc()): RDTSC and RDTSCP are not replaced */
-	struct processor_answers *processor; /* what is known of the processor (backend/processor.h); borrowed; with code only */
+	struct processor_answers *processor; /* what is known of the processor (backend/processor_answers.h); borrowed; with code only */
 	const int *host_signals;  /* signals that are reported as EVENT_OUTSIDE, ended by 0; blocked by the backend meanwhile */
 };
 

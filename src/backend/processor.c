@@ -45,20 +45,6 @@ const char *processor_counter_name(enum processor_counter counter)
 	return (unsigned)counter < ARRAY_SIZE(counter_names) ? counter_names[counter] : counter_names[0];
 }
 
-void processor_ask(void *arg, uint32_t leaf, uint32_t subleaf, struct insn_cpuid *ret)
-{
-	struct processor_answers *answers = arg;
-	size_t place = (leaf ^ leaf >> 24 ^ subleaf * 31) % ARRAY_SIZE(answers->known);
-
-	if (!answers->known[place].valid || answers->known[place].leaf != leaf || answers->known[place].subleaf != subleaf) {
-		answers->known[place].valid = true;
-		answers->known[place].leaf = leaf;
-		answers->known[place].subleaf = subleaf;
-		cpuid_host_query(NULL, leaf, subleaf, &answers->known[place].answer);
-	}
-	*ret = answers->known[place].answer;
-}
-
 static void __attribute__((noreturn)) try_tsc(void)
 {
 	if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) < 0)

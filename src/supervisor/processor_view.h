@@ -3,7 +3,7 @@
 #ifndef HS_SUPERVISOR_PROCESSOR_VIEW_H
 #define HS_SUPERVISOR_PROCESSOR_VIEW_H
 
-#include "backend/processor.h"
+#include "backend/processor_answers.h"
 #include "base/error.h"
 #include "engine/engine.h"
 

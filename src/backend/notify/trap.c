@@ -10,7 +10,7 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 
-#include "backend/processor.h"
+#include "backend/processor_answers.h"
 #include "insn/decode.h"
 
 struct insn_regs trap_registers(const struct user_regs_struct *u)
