@@ -7,6 +7,7 @@
 #ifndef HS_BACKEND_PROCESSOR_H
 #define HS_BACKEND_PROCESSOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum processor_faulting {
