@@ -36,6 +36,14 @@ static int name_of_index(struct engine *e, struct task *t, struct verdict *v)
 	return r < 0 && r != -EFAULT ? r : verdict_return(v, r);
 }
 
+/* As netlink has it: who listens on the host is not seen, and a link that is up has its carrier. */
+static short shown_flags(short flags)
+{
+	int lasting = flags & ~(IFF_PROMISC | IFF_ALLMULTI | IFF_RUNNING);
+
+	return (short)(lasting & IFF_UP ? lasting | IFF_RUNNING : lasting);
+}
+
 static void translate(const struct nl_map *map, uint32_t code, struct ifreq *request)
 {
 	const struct nl_link *link;
@@ -44,11 +52,13 @@ static void translate(const struct nl_map *map, uint32_t code, struct ifreq *req
 	memcpy(name, request->ifr_name, IFNAMSIZ);
 	name[strcspn(name, ":")] = '\0'; /* an alias of an address */
 	link = nl_map_find_name(map, name);
-	if (!link)
-		return;
-	if (code == SIOCGIFINDEX)
+	if (code == SIOCGIFFLAGS)
+		request->ifr_flags = shown_flags(request->ifr_flags);
+	else if (code == SIOCGIFMAP)
+		request->ifr_map = (struct ifmap){ 0 };
+	else if (link && code == SIOCGIFINDEX)
 		request->ifr_ifindex = (int)link->virtual_index;
-	else
+	else if (link && code == SIOCGIFHWADDR)
 		nl_map_mac(map, NL_TO_VIRTUAL, link->real_index, (uint8_t *)request->ifr_hwaddr.sa_data, NULL);
 }
 
@@ -60,6 +70,13 @@ static int translate_answer(struct engine *e, struct task *t, uint32_t code)
 	r = guest_read(e, t, t->call.args[2], &request, sizeof(request));
 	if (r < 0)
 		return r;
+	if (code == SIOCSIFNAME)
+		return 0;
+	/* A MAC that the guest has chosen is shown as it is. */
+	if (code == SIOCSIFHWADDR) {
+		r = nl_map_say_mac(&e->netlinks.map, (const uint8_t *)request.ifr_hwaddr.sa_data);
+		return r < 0 ? r : netlinks_update(e, t);
+	}
 	translate(&e->netlinks.map, code, &request);
 	return guest_write(e, t, t->call.args[2], &request, sizeof(request));
 }

@@ -4,7 +4,6 @@
 
 #include <asm/unistd.h>
 #include <errno.h>
-#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -193,20 +192,21 @@ static int translate_option(struct work *w, bool set)
 	return shape ? translate_at(w, shape, a[3], len) : 0;
 }
 
-/* Addresses of IPv6 sockets are set by index (netdevice(7): struct in6_ifreq). */
+/* Through IPv6 sockets addresses and routes are set by index (ipv6(7)). */
 static int translate_request(struct work *w)
 {
 	const uint64_t *a = w->t->call.args;
+	const struct link_shape *shape = link_shape_of_request((uint32_t)a[1]);
 	int handle, domain = 0;
 
-	if ((uint32_t)a[1] != SIOCSIFADDR && (uint32_t)a[1] != SIOCDIFADDR)
+	if (!shape)
 		return 0;
 	handle = w->e->g->ops->fd_borrow(w->e->g, w->t->id, (int)a[0]);
 	if (handle < 0)
 		return handle == -EBADF ? 0 : handle;
 	(void)w->e->g->ops->handle_option(w->e->g, handle, SOL_SOCKET, SO_DOMAIN, &domain, sizeof(domain));
 	w->e->g->ops->handle_release(w->e->g, handle);
-	return domain == AF_INET6 ? translate_at(w, link_shape_of_request(), a[2], link_shape_of_request()->size) : 0;
+	return domain == AF_INET6 ? translate_at(w, shape, a[2], shape->size) : 0;
 }
 
 /* The call's memory, in the direction of the patches; `n`: how many messages there are. */

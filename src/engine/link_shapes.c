@@ -3,6 +3,7 @@
 #include "engine/link_shapes.h"
 
 #include <arpa/inet.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <string.h>
@@ -31,6 +32,8 @@ static const struct link_shape index_network = { 4, 4, { { LINK_FIELD_INDEX_BE, 
 /* struct in6_pktinfo and struct ipv6_mreq */
 static const struct link_shape ip6_index = { 20, 20, { { LINK_FIELD_INDEX, 16 }, { LINK_FIELD_IP6, 0 } } };
 static const struct link_shape in6_ifreq = { 24, 24, { { LINK_FIELD_INDEX, 20 }, { LINK_FIELD_IP6, 0 } } };
+/* with the destination, whose link is not said, and the gateway */
+static const struct link_shape in6_rtmsg = { 80, 80, { { LINK_FIELD_INDEX, 76 }, { LINK_FIELD_IP6, 0 }, { LINK_FIELD_IP6, 32 } } };
 /* shorter ones (struct ip_mreq, struct in_addr) name a link by its address */
 static const struct link_shape ip_mreqn = { 12, 12, { { LINK_FIELD_INDEX, 8 } } };
 static const struct link_shape ip_pktinfo = { 12, 12, { INDEX_ONLY } };
@@ -92,9 +95,18 @@ const struct link_shape *link_shape_of_address(void)
 	return &address;
 }
 
-const struct link_shape *link_shape_of_request(void)
+const struct link_shape *link_shape_of_request(unsigned request)
 {
-	return &in6_ifreq;
+	switch (request) {
+	case SIOCSIFADDR:
+	case SIOCDIFADDR:
+		return &in6_ifreq;
+	case SIOCADDRT:
+	case SIOCDELRT:
+		return &in6_rtmsg;
+	default:
+		return NULL;
+	}
 }
 
 const struct link_shape *link_shape_of_control(int level, int type)

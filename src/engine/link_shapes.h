@@ -35,9 +35,9 @@ enum {
 };
 
 const struct link_shape *link_shape_of_address(void);
-const struct link_shape *link_shape_of_request(void); /* struct in6_ifreq */
 
-/* NULL: there is no link in it. */
+/* NULL: there is no link in it. Requests are those of IPv6 sockets (struct in6_ifreq, struct in6_rtmsg); others go by names. */
+const struct link_shape *link_shape_of_request(unsigned request);
 const struct link_shape *link_shape_of_control(int level, int type);
 const struct link_shape *link_shape_of_option(int level, int name, unsigned use);
 

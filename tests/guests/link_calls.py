@@ -173,5 +173,16 @@ print("recvmmsg", libc.recvmmsg(s.fileno(), keep[2], 2, 0, None), [b.value for b
 print("by name", struct.unpack("16sI", fcntl.ioctl(a, 0x8933, struct.pack("16s24x", b"zz"))[:20])[1])
 print("by number", fcntl.ioctl(a, 0x8910, struct.pack("16sI20x", b"", A))[:4].rstrip(b"\0"))
 fcntl.ioctl(a, 0x8916, socket.inet_pton(AF_INET6, "fd00::77") + struct.pack("II", 64, Z))
+fcntl.ioctl(a, 0x890B, socket.inet_pton(AF_INET6, "fd11::") + bytes(16) + socket.inet_pton(AF_INET6, "fe80::9")
+            + struct.pack("IHHIQII", 0, 64, 0, 5, 0, 3, A))  # struct in6_rtmsg
+print("route", [line.split()[-1] for line in open("/proc/net/ipv6_route") if line.startswith("fd11")])
+flags = struct.unpack("16sH", fcntl.ioctl(a, 0x8913, struct.pack("16s24x", b"zz"))[:18])[1]
+print("flags", hex(flags))
+fcntl.ioctl(a, 0x8914, struct.pack("16sH22x", b"zz", flags & ~1))
+print("down", hex(struct.unpack("16sH", fcntl.ioctl(a, 0x8913, struct.pack("16s24x", b"zz"))[:18])[1]))
+fcntl.ioctl(a, 0x8924, struct.pack("16sH6s16x", b"zz", 1, bytes.fromhex("021122334455")))
+print("its own MAC", fcntl.ioctl(a, 0x8927, struct.pack("16s24x", b"zz"))[16:24].hex(), open("/proc/net/if_inet6").read().count("aa"))
+fcntl.ioctl(a, 0x8923, struct.pack("16s16s8x", b"zz", b"yy"))
+print("renamed", socket.if_nameindex())
 for line in sorted(open("/proc/net/if_inet6")):
     print(line.split()[0], line.split()[1], line.split()[-1])

@@ -2,6 +2,7 @@
 /* Where links stand in what socket calls take and give: bytes of each shape, both ways. The link 2 of the guest is 7 of the kernel's. */
 #include <criterion/criterion.h>
 #include <linux/rtnetlink.h>
+#include <linux/sockios.h>
 #include <net/if_arp.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -174,6 +175,13 @@ Test(link_shapes, addresses_inside)
 	cr_expect_eq(bytes[16 + scope], VIRTUAL);
 	memset(bytes, 0, sizeof(bytes));
 	bytes[20] = VIRTUAL;
-	cr_expect(link_shape_translate(&map, NL_TO_REAL, link_shape_of_request(), bytes, 24), "struct in6_ifreq");
+	cr_expect(link_shape_translate(&map, NL_TO_REAL, link_shape_of_request(SIOCSIFADDR), bytes, 24), "struct in6_ifreq");
 	cr_expect_eq(bytes[20], REAL);
+	memset(bytes, 0, sizeof(bytes));
+	bytes[76] = VIRTUAL;
+	memcpy(bytes + 32, virtual_ip6, 16);
+	cr_expect(link_shape_translate(&map, NL_TO_REAL, link_shape_of_request(SIOCADDRT), bytes, 80), "struct in6_rtmsg");
+	cr_expect_eq(bytes[76], REAL);
+	cr_expect_arr_eq(bytes + 32, real_ip6, 16);
+	cr_expect_null(link_shape_of_request(SIOCGIFINDEX));
 }
