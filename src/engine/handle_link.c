@@ -70,13 +70,6 @@ static int translate_answer(struct engine *e, struct task *t, uint32_t code)
 	r = guest_read(e, t, t->call.args[2], &request, sizeof(request));
 	if (r < 0)
 		return r;
-	if (code == SIOCSIFNAME)
-		return 0;
-	/* A MAC that the guest has chosen is shown as it is. */
-	if (code == SIOCSIFHWADDR) {
-		r = nl_map_say_mac(&e->netlinks.map, (const uint8_t *)request.ifr_hwaddr.sa_data);
-		return r < 0 ? r : netlinks_update(e, t);
-	}
 	translate(&e->netlinks.map, code, &request);
 	return guest_write(e, t, t->call.args[2], &request, sizeof(request));
 }
@@ -135,6 +128,18 @@ static int sort_conf(struct engine *e, struct task *t)
 	return r;
 }
 
+/* A MAC that the guest has chosen is shown as it is, from the notification of it on. */
+static int note_mac(struct engine *e, struct task *t)
+{
+	struct ifreq request;
+	int r;
+
+	r = guest_read(e, t, t->call.args[2], &request, sizeof(request));
+	if (r < 0)
+		return r == -EFAULT ? 0 : r;
+	return nl_map_say_mac(&e->netlinks.map, (const uint8_t *)request.ifr_hwaddr.sa_data);
+}
+
 int handle_link_ioctl(struct engine *e, struct task *t, struct verdict *v)
 {
 	uint32_t code = (uint32_t)t->call.args[1];
@@ -144,13 +149,15 @@ int handle_link_ioctl(struct engine *e, struct task *t, struct verdict *v)
 		return verdict_continue(v);
 	if (!t->call.done && code != SIOCGIFNAME)
 		return verdict_hook(v);
-	r = netlinks_update(e, t);
+	r = code == SIOCSIFHWADDR && t->call.result == 0 ? note_mac(e, t) : 0;
+	if (r >= 0)
+		r = netlinks_update(e, t);
 	if (r < 0)
 		return r;
 	if (code == SIOCGIFNAME)
 		return name_of_index(e, t, v);
 	v->kind = VERDICT_GO;
-	if (t->call.result != 0)
+	if (t->call.result != 0 || code == SIOCSIFHWADDR || code == SIOCSIFNAME)
 		return 0;
 	r = code == SIOCGIFCONF ? sort_conf(e, t) : translate_answer(e, t, code);
 	return r == -EFAULT ? 0 : r;

@@ -123,6 +123,13 @@ done
 run "$hermit" run --strict -- ss -tinpe
 expect 0 "ss sees nothing that is not modelled"
 
+run "$hermit" run --strict -- sh -c 'ip link add one type veth peer name two; ip -o monitor link & sleep 0.1
+	python3 -c "
+import fcntl, socket
+s = socket.socket()
+fcntl.ioctl(s, 0x8924, b\"two\".ljust(16, b\"\\0\") + b\"\\1\\0\\2abcde\" + bytes(16))"; sleep 0.1'
+ok "a MAC that was chosen is what is told of it" grep -q "^3: two.* 02:61:62:63:64:65 " out
+
 # What only means something in the guest's own hands.
 run "$hermit" run --strict -- sh -c 'ip link add one type veth peer name two; ip link set one netns 1'
 expect 2 "a link cannot go to another namespace"
