@@ -2,6 +2,8 @@
 /* Rows of /proc over texts as kernels wrote them (Linux 6.18), and what finds the rows. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <linux/rtnetlink.h>
+#include <net/if_arp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -380,4 +382,76 @@ Test(procfs, random_numbers)
 	begin();
 	cr_assert_str_eq(shown("/proc/sys/kernel/random/uuid", "", NULL), first);
 	cr_assert_str_eq(shown("/proc/sys/kernel/random/boot_id", "", NULL), boot);
+}
+
+/* lo, and one that the kernel calls 7, with a MAC that was drawn. */
+static void know_links(void)
+{
+	struct {
+		struct nlmsghdr header;
+		struct ifinfomsg info;
+		struct nlattr name;
+		char name_text[8];
+		struct nlattr mac;
+		unsigned char mac_bytes[8];
+	} links[2] = { 0 };
+
+	for (int i = 0; i < 2; i++) {
+		links[i].header = (struct nlmsghdr){ .nlmsg_len = sizeof(links[i]), .nlmsg_type = RTM_NEWLINK };
+		links[i].info = (struct ifinfomsg){ .ifi_type = i ? ARPHRD_ETHER : ARPHRD_LOOPBACK, .ifi_index = i ? 7 : 1 };
+		links[i].name = (struct nlattr){ 4 + 5, IFLA_IFNAME };
+		memcpy(links[i].name_text, i ? "eth0" : "lo\0\0", 5);
+		links[i].mac = (struct nlattr){ 4 + 6, IFLA_ADDRESS };
+	}
+	memcpy(links[1].mac_bytes, (unsigned char[]){ 0x5e, 1, 2, 3, 4, 5 }, 6);
+	(void)shown("/proc/2/net/igmp", "", NULL); /* the map exists from the first look on */
+	cr_assert_eq(nl_map_fill(&engine->netlinks.map, links, sizeof(links)), 0);
+}
+
+Test(procfs, what_links_have)
+{
+	know_links();
+	cr_expect_str_eq(shown("/proc/2/net/igmp",
+			       "Idx\tDevice    : Count Querier\tGroup    Users Timer\tReporter\n"
+			       "7\teth0      :     2      V3\n"
+			       "\t\t\t\tFB0000E0     1 1:00000017\t\t0\n"
+			       "\t\t\t\t010000E0     1 0:00000000\t\t1\n"
+			       "1\tlo        :     1      V3\n"
+			       "\t\t\t\t010000E0     1 0:00000000\t\t0\n",
+			       NULL),
+			 "Idx\tDevice    : Count Querier\tGroup    Users Timer\tReporter\n"
+			 "1\tlo        :     1      V3\n"
+			 "\t\t\t\t010000E0     1 0:00000000\t\t0\n"
+			 "2\teth0      :     2      V3\n"
+			 "\t\t\t\t010000E0     1 0:00000000\t\t0\n"
+			 "\t\t\t\tFB0000E0     1 0:00000000\t\t0\n");
+	cr_expect_str_eq(shown("/proc/2/net/igmp6",
+			       "7    eth0            ff0200000000000000000001ff030405     1 00000005 12\n"
+			       "7    eth0            ff020000000000000000000000000001     1 0000000C 0\n"
+			       "1    lo              ff020000000000000000000000000001     1 0000000C 0\n",
+			       NULL),
+			 "1    lo              ff020000000000000000000000000001     1 0000000C 0\n"
+			 "2    eth0            ff020000000000000000000000000001     1 0000000C 0\n"
+			 "2    eth0            ff0200000000000000000001ff000002     1 00000004 0\n");
+	cr_expect_str_eq(shown("/proc/2/net/dev_mcast",
+			       "7    eth0            1     0     3333ff030405\n7    eth0            1     0     01005e000001\n", NULL),
+			 "2    eth0            1     0     01005e000001\n2    eth0            1     0     3333ff000002\n");
+	cr_expect_str_eq(shown("/proc/2/net/mcfilter",
+			       "Idx Device        MCA        SRC    INC    EXC\n  7   eth0 0xe0010101 0x0a000009      1      0\n", NULL),
+			 "Idx Device        MCA        SRC    INC    EXC\n  2   eth0 0xe0010101 0x0a000009      1      0\n");
+	/* two addresses of one link come in the order of a hash; the first is tentative */
+	cr_expect_str_eq(shown("/proc/2/net/if_inet6",
+			       "fe800000000000005c0102fffe030405 07 40 20 c0     eth0\n"
+			       "fd000000000000000000000000000001 07 40 00 80     eth0\n"
+			       "00000000000000000000000000000001 01 80 10 80       lo\n",
+			       NULL),
+			 "00000000000000000000000000000001 01 80 10 80       lo\n"
+			 "fd000000000000000000000000000001 02 40 00 80     eth0\n"
+			 "fe80000000000000000000fffe000002 02 40 20 80     eth0\n");
+	cr_expect_str_eq(shown("/proc/2/net/ipv6_route",
+			       "fe800000000000005c0102fffe030405 80 00000000000000000000000000000000 00 00000000000000000000000000000000 00000000 "
+			       "00000003 00000009 80200001     eth0\n",
+			       NULL),
+			 "fe80000000000000000000fffe000002 80 00000000000000000000000000000000 00 00000000000000000000000000000000 00000000 "
+			 "00000001 00000000 80200001     eth0\n");
 }
