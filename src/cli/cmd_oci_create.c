@@ -9,14 +9,11 @@
 #include "cli/oci_create.h"
 #include "supervisor/selfcopy.h"
 
-enum { KEY_PID_FILE = 0x100, KEY_CONSOLE_SOCKET, KEY_PRESERVE_FDS, KEY_NO_PIVOT, KEY_NO_NEW_KEYRING };
+enum { KEY_NO_PIVOT = 0x100, KEY_NO_NEW_KEYRING };
 
 static const struct argp_option options[] = {
 	{ "bundle", 'b', "DIR", 0, "the bundle (default: the current directory)", 0 },
 	{ "config", 'f', "FILE", 0, "the document (default: config.json in the bundle)", 0 },
-	{ "pid-file", KEY_PID_FILE, "FILE", 0, "file for the number of the container's process", 0 },
-	{ "console-socket", KEY_CONSOLE_SOCKET, "PATH", 0, "socket that gets the terminal", 0 },
-	{ "preserve-fds", KEY_PRESERVE_FDS, "N", 0, "N descriptors after the standard ones go into the container", 0 },
 	{ "no-pivot", KEY_NO_PIVOT, NULL, 0, "do not use pivot_root, for a root on an initramfs", 0 },
 	{ "no-new-keyring", KEY_NO_NEW_KEYRING, NULL, 0, "accepted; the caller's keyring is kept anyway", 0 },
 	{ 0 },
@@ -27,41 +24,29 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	struct create_request *q = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &q->id;
+		state->child_inputs[1] = &q->process;
+		return 0;
 	case 'b':
 		q->bundle = arg;
 		return 0;
 	case 'f':
 		q->config = arg;
 		return 0;
-	case KEY_PID_FILE:
-		q->pid_file = arg;
-		return 0;
-	case KEY_CONSOLE_SOCKET:
-		q->console_socket = arg;
-		return 0;
-	case KEY_PRESERVE_FDS:
-		q->preserve_fds = (unsigned)oci_number(state, arg, 1024);
-		return 0;
 	case KEY_NO_PIVOT:
 		q->no_pivot = true;
 		return 0;
 	case KEY_NO_NEW_KEYRING:
-		return 0;
-	case ARGP_KEY_ARG:
-		if (q->id)
-			argp_error(state, "only one container can be named");
-		q->id = arg;
-		return 0;
-	case ARGP_KEY_END:
-		if (!q->id)
-			argp_error(state, "the id of a container is missing");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-const struct argp oci_create_argp = { options, parse_one, "ID", NULL, NULL, NULL, NULL };
+static const struct argp_child shared[] = { { &oci_id_argp, 0, NULL, 0 }, { &oci_process_argp, 0, NULL, 0 }, { 0 } };
+
+const struct argp oci_create_argp = { options, parse_one, NULL, NULL, shared, NULL, NULL };
 
 static error_t hand_on(int key, char *arg, struct argp_state *state)
 {

@@ -19,18 +19,13 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
 
+	(void)arg;
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->id;
+		return 0;
 	case 'f':
 		a->force = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (a->id)
-			argp_error(state, "only one container can be named");
-		a->id = arg;
-		return 0;
-	case ARGP_KEY_END:
-		if (!a->id)
-			argp_error(state, "the id of a container is missing");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -39,7 +34,8 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 
 int cmd_oci_delete(int argc, char **argv)
 {
-	static const struct argp argp = { options, parse_one, "ID", "Removes a container that has stopped.", NULL, NULL, NULL };
+	static const struct argp_child children[] = { { &oci_id_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp = { options, parse_one, NULL, "Removes a container that has stopped.", children, NULL, NULL };
 	struct arguments arguments = { 0 };
 	struct error err = { 0 };
 

@@ -38,14 +38,8 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		if (parse_duration_ns(arg, &a->interval_ns) < 0 || a->interval_ns == 0)
 			argp_error(state, "--interval: '%s' is no time", arg);
 		return 0;
-	case ARGP_KEY_ARG:
-		if (a->id)
-			argp_error(state, "only one container can be named");
-		a->id = arg;
-		return 0;
-	case ARGP_KEY_END:
-		if (!a->id)
-			argp_error(state, "the id of a container is missing");
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->id;
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -83,7 +77,8 @@ static int print_stats(const char *id, struct error *err)
 
 int cmd_oci_events(int argc, char **argv)
 {
-	static const struct argp argp = { options, parse_one, "ID", "Prints what a container uses, until it has stopped.", NULL, NULL,
+	static const struct argp_child children[] = { { &oci_id_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp = { options, parse_one, NULL, "Prints what a container uses, until it has stopped.", children, NULL,
 					  NULL };
 	struct arguments arguments = { .interval_ns = 5000000000ull };
 	struct timespec interval;

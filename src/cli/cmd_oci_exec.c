@@ -10,10 +10,7 @@
 #include "supervisor/relay.h"
 
 enum {
-	KEY_CONSOLE_SOCKET = 0x100,
-	KEY_PID_FILE,
-	KEY_CWD,
-	KEY_PRESERVE_FDS,
+	KEY_CWD = 0x100,
 	KEY_NO_NEW_PRIVS,
 	KEY_IGNORE_PAUSED,
 	KEY_IGNORED,
@@ -30,15 +27,12 @@ struct arguments {
 static const struct argp_option options[] = {
 	{ "process", 'p', "FILE", 0, "a process.json that describes the process", 0 },
 	{ "detach", 'd', NULL, 0, "do not wait for the process", 0 },
-	{ "pid-file", KEY_PID_FILE, "FILE", 0, "file for the number of the process", 0 },
-	{ "console-socket", KEY_CONSOLE_SOCKET, "PATH", 0, "socket that gets the terminal", 0 },
 	{ "tty", 't', NULL, 0, "with a terminal of its own", 0 },
 	{ "cwd", KEY_CWD, "DIR", 0, "working directory in the container", 0 },
 	{ "env", 'e', "NAME=VALUE", 0, "add to the environment", 0 },
 	{ "user", 'u', "UID[:GID]", 0, "who the process is", 0 },
 	{ "additional-gids", 'g', "GID", 0, "one more group", 0 },
 	{ "cap", 'c', "CAPABILITY", 0, "one more capability", 0 },
-	{ "preserve-fds", KEY_PRESERVE_FDS, "N", 0, "N descriptors after the standard ones go into the container", 0 },
 	{ "no-new-privs", KEY_NO_NEW_PRIVS, NULL, 0, "no program can give more privileges", 0 },
 	{ "ignore-paused", KEY_IGNORE_PAUSED, NULL, 0, "accepted; nothing can run in a paused container", 0 },
 	{ "apparmor", KEY_IGNORED, "PROFILE", 0, "accepted", 0 },
@@ -61,17 +55,14 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	struct exec_request *q = &a->request;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &q->process;
+		return 0;
 	case 'p':
 		q->process_file = arg;
 		return 0;
 	case 'd':
 		a->detach = true;
-		return 0;
-	case KEY_PID_FILE:
-		q->pid_file = arg;
-		return 0;
-	case KEY_CONSOLE_SOCKET:
-		q->console_socket = arg;
 		return 0;
 	case 't':
 		q->terminal = true;
@@ -88,9 +79,6 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		return add_group(a, arg, state);
 	case 'c':
 		return strv_add(&a->caps, arg) < 0 ? ENOMEM : 0;
-	case KEY_PRESERVE_FDS:
-		q->preserve_fds = (unsigned)oci_number(state, arg, 1024);
-		return 0;
 	case KEY_NO_NEW_PRIVS:
 		q->no_new_privs = true;
 		return 0;
@@ -120,7 +108,7 @@ static int run(struct arguments *a)
 	struct error err = { 0 };
 	int status = 0, r;
 
-	a->request.attached = !a->detach;
+	a->request.process.attached = !a->detach;
 	if (lifecycle_exec(&arg_oci.runtime, &a->request, &created, &status, &err) < 0)
 		return oci_fail(&err, OCI_EXIT_EXEC_FAILURE);
 	if (a->detach)
@@ -136,9 +124,10 @@ static int run(struct arguments *a)
 
 int cmd_oci_exec(int argc, char **argv)
 {
+	static const struct argp_child children[] = { { &oci_process_argp, 0, NULL, 0 }, { 0 } };
 	static const struct argp argp = { options, parse_one, "ID [COMMAND [ARGUMENT...]]",
 					  "Runs one more process in a container. The exit status is that of the process; 255 "
-					  "when it could not be run.", NULL, NULL, NULL };
+					  "when it could not be run.", children, NULL, NULL };
 	struct arguments arguments = { 0 };
 	int status;
 

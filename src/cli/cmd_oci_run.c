@@ -72,7 +72,7 @@ static int run(struct run_request_arguments *a)
 	struct error err = { 0 };
 	int status, r = 0;
 
-	a->create.attached = !a->detach;
+	a->create.process.attached = !a->detach;
 	if (lifecycle_create(&arg_oci.runtime, &a->create, &created, &err) < 0)
 		return oci_fail(&err, OCI_EXIT_FAILURE);
 	if (created.console_fd >= 0)

@@ -96,14 +96,8 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case 'r':
 		a->file = arg;
 		return 0;
-	case ARGP_KEY_ARG:
-		if (a->id)
-			argp_error(state, "only one container can be named");
-		a->id = arg;
-		return 0;
-	case ARGP_KEY_END:
-		if (!a->id)
-			argp_error(state, "the id of a container is missing");
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &a->id;
 		return 0;
 	default:
 		if (key < KEY_FIRST || (size_t)(key - KEY_FIRST) >= ARRAY_SIZE(limits))
@@ -120,7 +114,8 @@ static void parse(struct arguments *a, int argc, char **argv)
 	struct argp_option options[2 * ARRAY_SIZE(limits) + 2] = {
 		{ "resources", 'r', "FILE", 0, "a document of linux.resources ('-': standard input)", 0 },
 	};
-	const struct argp argp = { options, parse_one, "ID", "Changes the limits of a container.", NULL, NULL, NULL };
+	static const struct argp_child children[] = { { &oci_id_argp, 0, NULL, 0 }, { 0 } };
+	const struct argp argp = { options, parse_one, NULL, "Changes the limits of a container.", children, NULL, NULL };
 	size_t n = 1;
 
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {

@@ -178,6 +178,42 @@ static error_t parse_id(int key, char *arg, struct argp_state *state)
 	}
 }
 
+const struct argp oci_id_argp = { NULL, parse_id, "ID", NULL, NULL, NULL, NULL };
+
+enum { KEY_PID_FILE = 0x300, KEY_CONSOLE_SOCKET, KEY_PIDFD_SOCKET, KEY_PRESERVE_FDS };
+
+static const struct argp_option process_options[] = {
+	{ "pid-file", KEY_PID_FILE, "FILE", 0, "file for the number of the process", 0 },
+	{ "console-socket", KEY_CONSOLE_SOCKET, "PATH", 0, "socket that gets the terminal", 0 },
+	{ "pidfd-socket", KEY_PIDFD_SOCKET, "PATH", 0, "socket that gets a descriptor of the process", 0 },
+	{ "preserve-fds", KEY_PRESERVE_FDS, "N", 0, "N descriptors after the standard ones go into the container", 0 },
+	{ 0 },
+};
+
+static error_t parse_process(int key, char *arg, struct argp_state *state)
+{
+	struct process_request *q = state->input;
+
+	switch (key) {
+	case KEY_PID_FILE:
+		q->pid_file = arg;
+		return 0;
+	case KEY_CONSOLE_SOCKET:
+		q->console_socket = arg;
+		return 0;
+	case KEY_PIDFD_SOCKET:
+		q->pidfd_socket = arg;
+		return 0;
+	case KEY_PRESERVE_FDS:
+		q->preserve_fds = (unsigned)oci_number(state, arg, 1024);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp oci_process_argp = { process_options, parse_process, NULL, NULL, NULL, NULL, NULL };
+
 void oci_parse_id(int argc, char **argv, const char *doc, const char **ret_id)
 {
 	const struct argp argp = { NULL, parse_id, "ID", doc, NULL, NULL, NULL };

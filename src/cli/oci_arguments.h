@@ -39,6 +39,12 @@ int oci_fail(const struct error *err, int exit_status);
  */
 void oci_parse_id(int argc, char **argv, const char *doc, const char **ret_id);
 
+/* For struct argp.children: the id of a container, which has to be given (input: const char **, NULL at first). */
+extern const struct argp oci_id_argp;
+
+/* For struct argp.children: what every process that is started can be given (input: struct process_request *). */
+extern const struct argp oci_process_argp;
+
 /* As argp_parse() for a command of this program; `options` may be NULL. Usage errors end the program with OCI_EXIT_FAILURE. */
 void oci_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
 

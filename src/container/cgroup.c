@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cgroups as directories: see cgroup.h. Values are written by cgroup_v1.c and cgroup_v2.c. */
+/*
+ * Cgroups as directories: see cgroup.h. Values are written by cgroup_v1.c and cgroup_v2.c, processes and the end are
+ * cgroup_processes.c's.
+ */
 #include "container/cgroup.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/magic.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
@@ -23,27 +22,6 @@
 #include "container/cgroup_internal.h"
 #include "container/mountinfo.h"
 #include "oci/arena.h"
-
-enum {
-	FILE_LIMIT = 1 << 22,
-	WAIT_STEP_MS = 5,
-	WAIT_TOTAL_MS = 5000, /* for the kernel to be done with what it was told */
-	KILL_ROUNDS = 100,
-};
-
-DEFINE_CLEANUP(dir, DIR, closedir)
-
-static int no_memory(struct error *err)
-{
-	return error_set(err, ENOMEM, "out of memory");
-}
-
-static char *join(const char *a, const char *b)
-{
-	char *text = NULL;
-
-	return asprintf(&text, "%s%s", a, b) < 0 ? NULL : text;
-}
 
 /* ---- layout ---- */
 
@@ -62,10 +40,10 @@ static int add_hierarchy(struct cgroup *cgroup, const char *controllers, const c
 		.controllers = strdup(controllers),
 		.mount = strdup(mount),
 		.path = strdup(path),
-		.directory = join(mount, path),
+		.directory = cgroup_join(mount, path),
 	};
 
-	h.procs = h.directory ? join(h.directory, "/cgroup.procs") : NULL;
+	h.procs = h.directory ? cgroup_join(h.directory, "/cgroup.procs") : NULL;
 	if (cgroup->n >= CGROUP_MAX_HIERARCHIES || !h.controllers || !h.mount || !h.path || !h.procs) {
 		hierarchy_free(&h);
 		return -ENOMEM;
@@ -83,7 +61,7 @@ static bool host_is_unified(const char *point)
 }
 
 /* Hierarchies that are mounted here, each with the path. */
-static int discover(struct cgroup *cgroup, const char *path, struct error *err)
+int cgroup_discover(struct cgroup *cgroup, const char *path, struct error *err)
 {
 	struct mount_table mounts = { 0 };
 	char name[256];
@@ -102,7 +80,7 @@ static int discover(struct cgroup *cgroup, const char *path, struct error *err)
 		cgroup_v1_name(m->super_options, name, sizeof(name));
 		r = add_hierarchy(cgroup, name, m->point, path);
 		if (r < 0)
-			(void)no_memory(err);
+			(void)cgroup_no_memory(err);
 	}
 	mount_table_free(&mounts);
 	return r;
@@ -121,9 +99,9 @@ static int inherit_cpuset(const char *parent, const char *child)
 
 		if (asprintf(&from, "%s/%s", parent, files[i]) < 0 || asprintf(&to, "%s/%s", child, files[i]) < 0)
 			return -ENOMEM;
-		r = fd_read_file(AT_FDCWD, from, FILE_LIMIT, &theirs, NULL);
+		r = fd_read_file(AT_FDCWD, from, CGROUP_FILE_LIMIT, &theirs, NULL);
 		if (r == 0)
-			r = fd_read_file(AT_FDCWD, to, FILE_LIMIT, &ours, NULL);
+			r = fd_read_file(AT_FDCWD, to, CGROUP_FILE_LIMIT, &ours, NULL);
 		if (r == 0 && ours[strspn(ours, " \n")] == '\0')
 			r = fd_write_file(AT_FDCWD, to, theirs);
 		if (r < 0)
@@ -135,14 +113,14 @@ static int inherit_cpuset(const char *parent, const char *child)
 /* Version 2: children have the controllers that their parent hands down. What cannot be handed down is missed later. */
 static int hand_down_controllers(const char *parent)
 {
-	_cleanup_free_ char *have = NULL, *from = join(parent, "/cgroup.controllers"),
-			    *to = join(parent, "/cgroup.subtree_control");
+	_cleanup_free_ char *have = NULL, *from = cgroup_join(parent, "/cgroup.controllers"),
+			    *to = cgroup_join(parent, "/cgroup.subtree_control");
 	char *rest, *word, text[64];
 	int r;
 
 	if (!from || !to)
 		return -ENOMEM;
-	r = fd_read_file(AT_FDCWD, from, FILE_LIMIT, &have, NULL);
+	r = fd_read_file(AT_FDCWD, from, CGROUP_FILE_LIMIT, &have, NULL);
 	if (r < 0)
 		return r;
 	rest = have;
@@ -269,8 +247,8 @@ int cgroup_at(const char *cgroups_path, const char *id, struct cgroup **ret, str
 		return r;
 	cgroup = calloc(1, sizeof(*cgroup));
 	if (!cgroup)
-		return no_memory(err);
-	r = discover(cgroup, path, err);
+		return cgroup_no_memory(err);
+	r = cgroup_discover(cgroup, path, err);
 	if (r < 0)
 		cgroup_free(cgroup);
 	else
@@ -309,15 +287,15 @@ static const char *pairs_get(const struct oci_pairs *pairs, const char *key)
 int cgroup_from_pairs(const struct oci_pairs *pairs, struct cgroup **ret, struct error *err)
 {
 	struct cgroup *cgroup = calloc(1, sizeof(*cgroup)), *host = calloc(1, sizeof(*host));
-	int r = cgroup && host ? 0 : no_memory(err);
+	int r = cgroup && host ? 0 : cgroup_no_memory(err);
 
 	if (r == 0)
-		r = discover(host, "", err);
+		r = cgroup_discover(host, "", err);
 	for (size_t i = 0; r == 0 && i < host->n; i++) {
 		const char *path = pairs_get(pairs, host->items[i].controllers);
 
 		if (path && add_hierarchy(cgroup, host->items[i].controllers, host->items[i].mount, path) < 0)
-			r = no_memory(err);
+			r = cgroup_no_memory(err);
 	}
 	if (r == 0)
 		cgroup->unified = host->unified;
@@ -358,7 +336,7 @@ static bool file_has_word(const char *path, const char *word)
 	_cleanup_free_ char *text = NULL;
 	size_t len = strlen(word);
 
-	if (fd_read_file(AT_FDCWD, path, FILE_LIMIT, &text, NULL) < 0)
+	if (fd_read_file(AT_FDCWD, path, CGROUP_FILE_LIMIT, &text, NULL) < 0)
 		return false;
 	for (const char *p = text; (p = strstr(p, word)); p += len)
 		if ((p == text || p[-1] == ' ') && (p[len] == ' ' || p[len] == '\n' || p[len] == '\0'))
@@ -369,7 +347,7 @@ static bool file_has_word(const char *path, const char *word)
 const struct cgroup_hierarchy *cgroup_find(const struct cgroup *cgroup, const char *controller)
 {
 	if (cgroup->unified) {
-		_cleanup_free_ char *path = cgroup->n ? join(cgroup->items[0].directory, "/cgroup.controllers") : NULL;
+		_cleanup_free_ char *path = cgroup->n ? cgroup_join(cgroup->items[0].directory, "/cgroup.controllers") : NULL;
 
 		return path && (!*controller || file_has_word(path, controller)) ? &cgroup->items[0] : NULL;
 	}
@@ -394,262 +372,83 @@ int cgroup_set(const struct cgroup *cgroup, const char *controller, const char *
 	r = vasprintf(&value, format, ap);
 	va_end(ap);
 	if (r < 0 || asprintf(&path, "%s/%s", h->directory, file) < 0)
-		return no_memory(err);
+		return cgroup_no_memory(err);
 	r = fd_write_file(AT_FDCWD, path, value);
 	if (r == -ENOENT)
 		return error_set(err, ENOTSUP, "linux.resources.%s: this kernel has no %s", field, file);
 	return r < 0 ? error_errno(err, -r, "linux.resources.%s: cannot write '%s' to %s", field, value, path) : 0;
 }
 
+/* These files have one form in both versions. */
+static int apply_pids(const struct cgroup *cgroup, const struct oci_i64 *limit, struct error *err)
+{
+	if (!limit->set)
+		return 0;
+	if (limit->value <= 0)
+		return cgroup_set(cgroup, "pids", "pids.max", "pids.limit", err, "max");
+	return cgroup_set(cgroup, "pids", "pids.max", "pids.limit", err, "%" PRId64, limit->value);
+}
+
+static int apply_hugepages(const struct cgroup *cgroup, const struct oci_resources *resources, struct error *err)
+{
+	char file[64];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < resources->n_hugepages; i++) {
+		(void)snprintf(file, sizeof(file), "hugetlb.%s.%s", resources->hugepages[i].page_size,
+			       cgroup->unified ? "max" : "limit_in_bytes");
+		r = cgroup_set(cgroup, "hugetlb", file, "hugepageLimits", err, "%" PRIu64,
+			       resources->hugepages[i].limit);
+	}
+	return r;
+}
+
+static int apply_rdma(const struct cgroup *cgroup, const struct oci_rdma *rdma, struct error *err)
+{
+	int r = 0;
+
+	if (rdma->hca_handles.set)
+		r = cgroup_set(cgroup, "rdma", "rdma.max", "rdma", err, "%s hca_handle=%" PRIu64, rdma->device,
+			       rdma->hca_handles.value);
+	if (r == 0 && rdma->hca_objects.set)
+		r = cgroup_set(cgroup, "rdma", "rdma.max", "rdma", err, "%s hca_object=%" PRIu64, rdma->device,
+			       rdma->hca_objects.value);
+	return r;
+}
+
+static int apply_common(const struct cgroup *cgroup, const struct oci_resources *resources, struct error *err)
+{
+	int r;
+
+	r = apply_pids(cgroup, &resources->pids_limit, err);
+	if (r == 0)
+		r = apply_hugepages(cgroup, resources, err);
+	for (size_t i = 0; r == 0 && i < resources->n_rdma; i++)
+		r = apply_rdma(cgroup, &resources->rdma[i], err);
+	return r;
+}
+
 int cgroup_apply(const struct cgroup *cgroup, const struct oci_resources *resources, struct error *err)
 {
+	int r;
+
 	if (!resources->present)
 		return 0;
+	r = apply_common(cgroup, resources, err);
+	if (r < 0)
+		return r;
 	return cgroup->unified ? cgroup_apply_v2(cgroup, resources, err) : cgroup_apply_v1(cgroup, resources, err);
 }
 
-/* ---- processes ---- */
-
-struct pid_list {
-	pid_t *items;
-	size_t n, room;
-};
-
-static int add_pids(struct pid_list *list, char *text)
+void cgroup_clear(struct cgroup *cgroup)
 {
-	char *line;
-
-	while ((line = strsep(&text, "\n"))) {
-		pid_t *grown;
-
-		if (!*line)
-			continue;
-		if (list->n == list->room) {
-			list->room = list->room ? 2 * list->room : 64;
-			grown = reallocarray(list->items, list->room, sizeof(*grown));
-			if (!grown)
-				return -ENOMEM;
-			list->items = grown;
-		}
-		list->items[list->n++] = (pid_t)strtol(line, NULL, 10);
-	}
-	return 0;
-}
-
-/* Calls visit for each directory below path, deepest first, then for path. A directory that is gone is fine. */
-static int walk(const char *path, int (*visit)(const char *path, void *arg), void *arg)
-{
-	_cleanup_(cleanup_dir) DIR *dir = opendir(path);
-	struct dirent *entry;
-	int r = 0;
-
-	if (!dir)
-		return errno == ENOENT ? 0 : -errno;
-	while (r == 0 && (entry = readdir(dir))) {
-		_cleanup_free_ char *child = NULL;
-
-		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
-			continue;
-		if (asprintf(&child, "%s/%s", path, entry->d_name) < 0)
-			return -ENOMEM;
-		r = walk(child, visit, arg);
-	}
-	return r < 0 ? r : visit(path, arg);
-}
-
-static int collect_pids(const char *path, void *arg)
-{
-	_cleanup_free_ char *file = join(path, "/cgroup.procs"), *text = NULL;
-	int r;
-
-	if (!file)
-		return -ENOMEM;
-	r = fd_read_file(AT_FDCWD, file, FILE_LIMIT, &text, NULL);
-	if (r == -ENOENT || r == -ENODEV || r == -EOPNOTSUPP) /* gone, or of threads */
-		return 0;
-	return r < 0 ? r : add_pids(arg, text);
-}
-
-static int by_number(const void *a, const void *b)
-{
-	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* The hierarchy whose members are asked for: one that exists in every layout and that nobody else moves processes about in. */
-static const struct cgroup_hierarchy *member_hierarchy(const struct cgroup *cgroup)
-{
-	static const char *const wanted[] = { "freezer", "pids", "memory", "devices" };
-	const struct cgroup_hierarchy *h = NULL;
-
-	if (cgroup->unified)
-		return cgroup->n ? &cgroup->items[0] : NULL;
-	for (size_t i = 0; !h && i < ARRAY_SIZE(wanted); i++)
-		h = cgroup_find(cgroup, wanted[i]);
-	return h ? h : cgroup->n ? &cgroup->items[0] : NULL;
-}
-
-int cgroup_pids(const struct cgroup *cgroup, pid_t **ret, size_t *ret_n, struct error *err)
-{
-	const struct cgroup_hierarchy *h = member_hierarchy(cgroup);
-	struct pid_list list = { 0 };
-	int r = h ? walk(h->directory, collect_pids, &list) : 0;
-
-	if (r < 0) {
-		free(list.items);
-		return error_errno(err, -r, "cannot list the processes of cgroup %s", h->directory);
-	}
-	if (list.n > 0)
-		qsort(list.items, list.n, sizeof(*list.items), by_number);
-	*ret = list.items;
-	*ret_n = list.n;
-	return 0;
-}
-
-static void wait_a_step(void)
-{
-	const struct timespec step = { .tv_nsec = WAIT_STEP_MS * 1000000L };
-
-	(void)nanosleep(&step, NULL);
-}
-
-/* Neither layout has an event for every state waited for, so the file is read until it says so. */
-static int wait_for_word(const char *path, const char *word)
-{
-	for (int waited = 0; waited < WAIT_TOTAL_MS; waited += WAIT_STEP_MS) {
-		_cleanup_free_ char *text = NULL;
-		int r;
-
-		r = fd_read_file(AT_FDCWD, path, FILE_LIMIT, &text, NULL);
-		if (r < 0)
-			return r;
-		if (strstr(text, word))
-			return 0;
-		wait_a_step();
-	}
-	return -ETIMEDOUT;
-}
-
-static const struct cgroup_hierarchy *freezer_of(const struct cgroup *cgroup)
-{
-	return cgroup->unified ? cgroup_find(cgroup, "") : cgroup_find(cgroup, "freezer");
-}
-
-static const char *freezer_value(const struct cgroup *cgroup, bool frozen)
-{
-	if (cgroup->unified)
-		return frozen ? "1" : "0";
-	return frozen ? "FROZEN" : "THAWED";
-}
-
-void cgroup_freeze_begin(const struct cgroup *cgroup, bool frozen)
-{
-	const struct cgroup_hierarchy *h = freezer_of(cgroup);
-	_cleanup_free_ char *file = h ? join(h->directory, cgroup->unified ? "/cgroup.freeze" : "/freezer.state") : NULL;
-
-	if (file)
-		(void)fd_write_file(AT_FDCWD, file, freezer_value(cgroup, frozen));
-}
-
-int cgroup_freeze(const struct cgroup *cgroup, bool frozen, struct error *err)
-{
-	const struct cgroup_hierarchy *h = freezer_of(cgroup);
-	_cleanup_free_ char *file = NULL, *events = NULL;
-	const char *value = freezer_value(cgroup, frozen);
-	const char *word = cgroup->unified ? (frozen ? "frozen 1" : "frozen 0") : value;
-	int r;
-
-	if (!h)
-		return error_set(err, ENOTSUP, "there is no cgroup freezer here");
-	file = join(h->directory, cgroup->unified ? "/cgroup.freeze" : "/freezer.state");
-	events = join(h->directory, cgroup->unified ? "/cgroup.events" : "/freezer.state");
-	if (!file || !events)
-		return no_memory(err);
-	r = fd_write_file(AT_FDCWD, file, value);
-	if (r == 0)
-		r = wait_for_word(events, word);
-	if (r < 0 && frozen)
-		(void)fd_write_file(AT_FDCWD, file, cgroup->unified ? "0" : "THAWED");
-	return r < 0 ? error_errno(err, -r, "cannot %s cgroup %s", frozen ? "freeze" : "thaw", h->directory) : 0;
-}
-
-static int signal_each(const struct cgroup *cgroup, int signo, size_t *ret_n, struct error *err)
-{
-	_cleanup_free_ pid_t *pids = NULL;
-	int r;
-
-	r = cgroup_pids(cgroup, &pids, ret_n, err);
-	for (size_t i = 0; r == 0 && i < *ret_n; i++)
-		if (pids[i] > 0 && kill(pids[i], signo) < 0 && errno != ESRCH)
-			r = error_errno(err, errno, "cannot signal process %d", pids[i]);
-	return r;
-}
-
-static int kill_by_file(const struct cgroup *cgroup)
-{
-	const struct cgroup_hierarchy *h = cgroup->unified ? cgroup_find(cgroup, "") : NULL;
-	_cleanup_free_ char *file = h ? join(h->directory, "/cgroup.kill") : NULL;
-
-	return file ? fd_write_file(AT_FDCWD, file, "1") : -ENOENT;
-}
-
-int cgroup_signal(const struct cgroup *cgroup, int signo, struct error *err)
-{
-	bool frozen;
-	size_t n = 0;
-	int r;
-
-	if (signo != SIGKILL)
-		return signal_each(cgroup, signo, &n, err);
-	if (kill_by_file(cgroup) == 0)
-		return 0;
-	frozen = cgroup_freeze(cgroup, true, NULL) == 0; /* nobody forks while the list is read */
-	r = signal_each(cgroup, signo, &n, err);
-	if (frozen)
-		(void)cgroup_freeze(cgroup, false, NULL);
-	for (int round = 0; !frozen && r == 0 && n > 0 && round < KILL_ROUNDS; round++)
-		r = signal_each(cgroup, signo, &n, err);
-	return r;
-}
-
-/* ---- removal ---- */
-
-static int remove_directory(const char *path, void *arg)
-{
-	(void)arg;
-	return rmdir(path) < 0 && errno != ENOENT ? -errno : 0;
-}
-
-/* A process that was killed and reaped may still be leaving: the kernel says EBUSY until it has. */
-static int remove_hierarchy(const char *directory)
-{
-	int r = 0;
-
-	for (int waited = 0; waited < WAIT_TOTAL_MS; waited += WAIT_STEP_MS) {
-		r = walk(directory, remove_directory, NULL);
-		if (r != -EBUSY)
-			return r;
-		wait_a_step();
-	}
-	return r;
-}
-
-int cgroup_remove(const struct cgroup *cgroup, struct error *err)
-{
-	int r, first = 0;
-
-	for (size_t i = 0; i < cgroup->n; i++) {
-		r = remove_hierarchy(cgroup->items[i].directory);
-		if (r < 0 && first == 0)
-			first = error_errno(err, -r, "cannot remove the cgroup %s", cgroup->items[i].directory);
-	}
-	return first;
+	for (size_t i = 0; i < cgroup->n; i++)
+		hierarchy_free(&cgroup->items[i]);
 }
 
 void cgroup_free(struct cgroup *cgroup)
 {
-	for (size_t i = 0; cgroup && i < cgroup->n; i++)
-		hierarchy_free(&cgroup->items[i]);
+	if (cgroup)
+		cgroup_clear(cgroup);
 	free(cgroup);
 }

@@ -44,6 +44,9 @@ int cgroup_apply(const struct cgroup *cgroup, const struct oci_resources *resour
 /* Stops or continues all processes, and waits until it is so. -ENOTSUP without a freezer. */
 int cgroup_freeze(const struct cgroup *cgroup, bool frozen, struct error *err);
 
+/* Thaws the cgroup in which the process is, whoever froze it. 0 or -errno. */
+int cgroup_thaw_process(pid_t pid);
+
 /* Tells the freezer, and waits for nothing. Without one it does nothing. */
 void cgroup_freeze_begin(const struct cgroup *cgroup, bool frozen);
 

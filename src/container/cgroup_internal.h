@@ -3,9 +3,12 @@
 #ifndef HS_CONTAINER_CGROUP_INTERNAL_H
 #define HS_CONTAINER_CGROUP_INTERNAL_H
 
+#include <errno.h>
+#include <stdio.h>
+
 #include "container/cgroup.h"
 
-enum { CGROUP_MAX_HIERARCHIES = 24 };
+enum { CGROUP_MAX_HIERARCHIES = 24, CGROUP_FILE_LIMIT = 1 << 22 };
 
 struct cgroup_hierarchy {
 	char *controllers; /* as in /proc/PID/cgroup; "" for version 2 */
@@ -21,6 +24,23 @@ struct cgroup {
 	bool unified;
 	char *procs[CGROUP_MAX_HIERARCHIES + 1];
 };
+
+static inline int cgroup_no_memory(struct error *err)
+{
+	return error_set(err, ENOMEM, "out of memory");
+}
+
+/* One text behind the other; the caller frees. */
+static inline char *cgroup_join(const char *a, const char *b)
+{
+	char *text = NULL;
+
+	return asprintf(&text, "%s%s", a, b) < 0 ? NULL : text;
+}
+
+/* All hierarchies of the host, each with this path. *cgroup is zeroed before. */
+int cgroup_discover(struct cgroup *cgroup, const char *path, struct error *err);
+void cgroup_clear(struct cgroup *cgroup);
 
 /* The hierarchy that has the controller, or NULL. In the unified layout: the only one, if the controller is enabled there. */
 const struct cgroup_hierarchy *cgroup_find(const struct cgroup *cgroup, const char *controller);

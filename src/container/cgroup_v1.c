@@ -104,15 +104,6 @@ static int apply_cpu(const struct cgroup *cgroup, const struct oci_cpu *c, struc
 	return r;
 }
 
-static int apply_pids(const struct cgroup *cgroup, const struct oci_i64 *limit, struct error *err)
-{
-	if (!limit->set)
-		return 0;
-	if (limit->value <= 0)
-		return cgroup_set(cgroup, "pids", "pids.max", "pids.limit", err, "max");
-	return cgroup_set(cgroup, "pids", "pids.max", "pids.limit", err, "%" PRId64, limit->value);
-}
-
 static int apply_throttle(const struct cgroup *cgroup, const struct oci_blkio_devices *list, const char *file,
 			  const char *field, struct error *err)
 {
@@ -195,19 +186,6 @@ static int apply_devices(const struct cgroup *cgroup, const struct oci_resources
 	return r;
 }
 
-static int apply_hugepages(const struct cgroup *cgroup, const struct oci_resources *resources, struct error *err)
-{
-	char file[64];
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < resources->n_hugepages; i++) {
-		(void)snprintf(file, sizeof(file), "hugetlb.%s.limit_in_bytes", resources->hugepages[i].page_size);
-		r = cgroup_set(cgroup, "hugetlb", file, "hugepageLimits", err, "%" PRIu64,
-			       resources->hugepages[i].limit);
-	}
-	return r;
-}
-
 static int apply_network(const struct cgroup *cgroup, const struct oci_resources *resources, struct error *err)
 {
 	int r = 0;
@@ -221,19 +199,6 @@ static int apply_network(const struct cgroup *cgroup, const struct oci_resources
 	return r;
 }
 
-static int apply_rdma(const struct cgroup *cgroup, const struct oci_rdma *rdma, struct error *err)
-{
-	int r = 0;
-
-	if (rdma->hca_handles.set)
-		r = cgroup_set(cgroup, "rdma", "rdma.max", "rdma", err, "%s hca_handle=%" PRIu64, rdma->device,
-			       rdma->hca_handles.value);
-	if (r == 0 && rdma->hca_objects.set)
-		r = cgroup_set(cgroup, "rdma", "rdma.max", "rdma", err, "%s hca_object=%" PRIu64, rdma->device,
-			       rdma->hca_objects.value);
-	return r;
-}
-
 int cgroup_apply_v1(const struct cgroup *cgroup, const struct oci_resources *resources, struct error *err)
 {
 	int r;
@@ -244,14 +209,8 @@ int cgroup_apply_v1(const struct cgroup *cgroup, const struct oci_resources *res
 	if (r == 0)
 		r = apply_cpu(cgroup, &resources->cpu, err);
 	if (r == 0)
-		r = apply_pids(cgroup, &resources->pids_limit, err);
-	if (r == 0)
 		r = apply_blkio(cgroup, &resources->blkio, err);
 	if (r == 0)
-		r = apply_hugepages(cgroup, resources, err);
-	if (r == 0)
 		r = apply_network(cgroup, resources, err);
-	for (size_t i = 0; r == 0 && i < resources->n_rdma; i++)
-		r = apply_rdma(cgroup, &resources->rdma[i], err);
 	return r == 0 ? apply_devices(cgroup, resources, err) : r;
 }

@@ -93,15 +93,6 @@ static int apply_cpu(const struct cgroup *cgroup, const struct oci_cpu *c, struc
 	return r;
 }
 
-static int apply_pids(const struct cgroup *cgroup, const struct oci_i64 *limit, struct error *err)
-{
-	if (!limit->set)
-		return 0;
-	if (limit->value <= 0)
-		return cgroup_set(cgroup, "pids", "pids.max", "pids.limit", err, "max");
-	return cgroup_set(cgroup, "pids", "pids.max", "pids.limit", err, "%" PRId64, limit->value);
-}
-
 /* 10..1000 of blkio.weight to 1..10000 of io.weight. */
 static uint64_t io_weight(uint64_t weight)
 {
@@ -149,32 +140,6 @@ static int apply_io(const struct cgroup *cgroup, const struct oci_blkio *b, stru
 	return r;
 }
 
-static int apply_hugepages(const struct cgroup *cgroup, const struct oci_resources *resources, struct error *err)
-{
-	char file[64];
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < resources->n_hugepages; i++) {
-		(void)snprintf(file, sizeof(file), "hugetlb.%s.max", resources->hugepages[i].page_size);
-		r = cgroup_set(cgroup, "hugetlb", file, "hugepageLimits", err, "%" PRIu64,
-			       resources->hugepages[i].limit);
-	}
-	return r;
-}
-
-static int apply_rdma(const struct cgroup *cgroup, const struct oci_rdma *rdma, struct error *err)
-{
-	int r = 0;
-
-	if (rdma->hca_handles.set)
-		r = cgroup_set(cgroup, "rdma", "rdma.max", "rdma", err, "%s hca_handle=%" PRIu64, rdma->device,
-			       rdma->hca_handles.value);
-	if (r == 0 && rdma->hca_objects.set)
-		r = cgroup_set(cgroup, "rdma", "rdma.max", "rdma", err, "%s hca_object=%" PRIu64, rdma->device,
-			       rdma->hca_objects.value);
-	return r;
-}
-
 /* "memory.high": "1G" and so on. The part before the first dot is the controller ("cgroup" is every cgroup's). */
 static int apply_unified(const struct cgroup *cgroup, const struct oci_pairs *pairs, struct error *err)
 {
@@ -205,13 +170,7 @@ int cgroup_apply_v2(const struct cgroup *cgroup, const struct oci_resources *res
 	if (r == 0)
 		r = apply_cpu(cgroup, &resources->cpu, err);
 	if (r == 0)
-		r = apply_pids(cgroup, &resources->pids_limit, err);
-	if (r == 0)
 		r = apply_io(cgroup, &resources->blkio, err);
-	if (r == 0)
-		r = apply_hugepages(cgroup, resources, err);
-	for (size_t i = 0; r == 0 && i < resources->n_rdma; i++)
-		r = apply_rdma(cgroup, &resources->rdma[i], err);
 	if (r == 0)
 		r = apply_unified(cgroup, &resources->unified, err);
 	if (r == 0 && resources->n_devices > 0 && cgroup->n > 0)

@@ -67,28 +67,27 @@ int console_set_size(int fd, unsigned short rows, unsigned short columns)
 	return ioctl(fd, TIOCSWINSZ, &size) < 0 ? -errno : 0;
 }
 
-int console_send(const char *path, int master, struct error *err)
+int console_send(const char *path, const char *what, const char *name, int sent, struct error *err)
 {
-	static const char name[] = "/dev/ptmx";
 	union {
 		char space[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
 	} control = { 0 };
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	struct iovec iov = { .iov_base = (void *)(uintptr_t)name, .iov_len = sizeof(name) - 1 };
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)name, .iov_len = strlen(name) };
 	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
 	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
 	_cleanup_close_ int fd = -1;
 
 	if (strlen(path) >= sizeof(address.sun_path))
-		return error_set(err, ENAMETOOLONG, "console socket %s: the path is too long", path);
+		return error_set(err, ENAMETOOLONG, "%s %s: the path is too long", what, path);
 	memcpy(address.sun_path, path, strlen(path));
 	header->cmsg_level = SOL_SOCKET;
 	header->cmsg_type = SCM_RIGHTS;
 	header->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(header), &master, sizeof(int));
+	memcpy(CMSG_DATA(header), &sent, sizeof(int));
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
-		return error_errno(err, errno, "console socket %s", path);
-	return sendmsg(fd, &message, MSG_NOSIGNAL) < 0 ? error_errno(err, errno, "console socket %s", path) : 0;
+		return error_errno(err, errno, "%s %s", what, path);
+	return sendmsg(fd, &message, MSG_NOSIGNAL) < 0 ? error_errno(err, errno, "%s %s", what, path) : 0;
 }

@@ -18,8 +18,11 @@
 /* A new pseudo-terminal of the devpts on /dev/pts of the calling process. Both close-on-exec, the caller's. */
 int console_open(int *ret_master, int *ret_slave, struct error *err);
 
-/* Hands the master to whoever listens at the socket `path` (--console-socket): one message, the terminal's name, with it. */
-int console_send(const char *path, int master, struct error *err);
+/*
+ * Hands a descriptor to whoever listens at the socket `path`: one message, `name`, with it. The master of a terminal for
+ * --console-socket, or a pidfd. `what` stands in messages.
+ */
+int console_send(const char *path, const char *what, const char *name, int sent, struct error *err);
 
 /* Puts the terminal fd into raw mode; *ret_saved is for console_restore(). */
 int console_make_raw(int fd, struct termios *ret_saved, struct error *err);

@@ -242,7 +242,7 @@ static int set_descriptors(const struct container_spec *spec, int *channel, stru
 		if (fds[i] != i && dup2(fds[i], i) < 0)
 			r = error_errno(err, errno, "standard descriptor %d", i);
 	for (int fd = 3; r == 0 && fd < place; fd++)
-		if (fcntl(fd, F_SETFD, 0) < 0)
+		if (fcntl(fd, F_SETFD, 0) < 0 && errno != EBADF)
 			r = error_errno(err, errno, "descriptor %d, which should be preserved", fd);
 	if (r < 0)
 		return r;

@@ -25,7 +25,7 @@
 #include "supervisor/hooks.h"
 #include "supervisor/lifecycle_internal.h"
 
-enum { PATIENCE_MS = 10000 };
+enum { PATIENCE_MS = 10000, FREEZER_MS = 500 };
 
 #define _cleanup_state_ __attribute__((cleanup(oci_runtime_state_free)))
 #define _cleanup_cgroup_ __attribute__((cleanup(cleanup_cgroup)))
@@ -281,6 +281,8 @@ static int kill_everything(const struct oci_runtime_state *state, const struct c
 	thaw(state);
 	if (fd >= 0) {
 		(void)pidfd_send_signal(fd, SIGKILL, NULL, 0);
+		if (!wait_for_end(fd, FREEZER_MS) && cgroup_thaw_process(state->init.pid) < 0)
+			log_debug("process %d: no freezer holds it", state->init.pid);
 		if (!wait_for_end(fd, PATIENCE_MS))
 			return error_set(err, EBUSY, "process %d of the container does not end", state->init.pid);
 	}

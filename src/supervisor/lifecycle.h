@@ -24,14 +24,19 @@ struct runtime {
 	bool no_cgroups;      /* --cgroup-manager disabled */
 };
 
+/* What can be asked for every process that is started. */
+struct process_request {
+	const char *pid_file, *console_socket, *pidfd_socket; /* NULL: none */
+	unsigned preserve_fds;
+	bool attached; /* the caller stays (no --detach): a terminal without a socket is the caller's to relay */
+};
+
 struct create_request {
 	const char *id;
 	const char *bundle; /* directory */
 	const char *config; /* NULL: config.json in it */
-	const char *pid_file, *console_socket;
-	unsigned preserve_fds;
+	struct process_request process;
 	bool no_pivot;
-	bool attached; /* the caller stays (`run` without --detach): a terminal without a socket is the caller's to relay */
 };
 
 struct created {
@@ -73,9 +78,8 @@ struct exec_request {
 	const struct strv *env, *caps;     /* may be NULL */
 	const uint32_t *groups;
 	size_t n_groups;
-	bool terminal, no_new_privs, ignore_paused, attached;
-	const char *pid_file, *console_socket;
-	unsigned preserve_fds;
+	bool terminal, no_new_privs, ignore_paused;
+	struct process_request process;
 };
 
 /* One more process in a running container; it runs when this returns. */

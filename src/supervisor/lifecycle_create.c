@@ -18,14 +18,12 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/parse.h"
-#include "container/console.h"
 #include "oci/arena.h"
 #include "oci/features.h"
 #include "supervisor/bundle.h"
 #include "supervisor/control.h"
 #include "supervisor/hooks.h"
 #include "supervisor/lifecycle_internal.h"
-#include "supervisor/profile.h"
 #include "supervisor/supervise.h"
 
 enum { CONFIG_LIMIT = 16 << 20 };
@@ -47,121 +45,6 @@ struct creation {
 	int control_fd, log_fd;
 	bool hooks_ran;
 };
-
-/* ---- what all processes of containers get ---- */
-
-static int install_filters(void *arg)
-{
-	const struct filters *f = arg;
-	int r = f->profile ? backend_profile_install(f->profile) : 0;
-
-	return r < 0 || !f->trap ? r : backend_filter_install(f->trap);
-}
-
-int filters_make(struct filters *f, const struct oci_config *cfg, bool trapped, bool allow_uncontrolled, struct error *err)
-{
-	int r;
-
-	r = profile_from_oci(&cfg->linux_.seccomp, trapped, &f->profile, err);
-	if (r < 0 || !trapped)
-		return r;
-	f->trap = backend_filter_new(allow_uncontrolled, err);
-	return f->trap ? 0 : -err->code;
-}
-
-void filters_free(struct filters *f)
-{
-	f->profile = backend_profile_free(f->profile);
-	f->trap = backend_filter_free(f->trap);
-}
-
-void filters_use(struct filters *f, struct container_spec *spec)
-{
-	spec->install_filter = f->profile || f->trap ? install_filters : NULL;
-	spec->filter_arg = f;
-}
-
-static unsigned listen_fds(void)
-{
-	const char *text = getenv("LISTEN_FDS");
-	uint64_t n;
-
-	return text && parse_u64(text, &n) == 0 && n < 1024 ? (unsigned)n : 0;
-}
-
-int preserve_descriptors(struct container_spec *spec, unsigned preserve_fds, struct oci_arena *arena, struct error *err)
-{
-	unsigned listening = listen_fds();
-	size_t n = 0;
-	char **env, text[32];
-
-	spec->preserve_fds = preserve_fds + listening;
-	for (unsigned fd = 3; fd < 3 + spec->preserve_fds; fd++)
-		if (fcntl((int)fd, F_GETFD) < 0)
-			log_warning("--preserve-fds: descriptor %u is not open", fd);
-	if (!listening)
-		return 0;
-	while (spec->envp && spec->envp[n])
-		n++;
-	env = oci_arena_array(arena, n + 3, sizeof(*env));
-	(void)snprintf(text, sizeof(text), "LISTEN_FDS=%u", listening);
-	if (!env)
-		return error_set(err, ENOMEM, "out of memory");
-	if (n > 0)
-		memcpy(env, spec->envp, n * sizeof(*env));
-	env[n] = oci_arena_strdup(arena, text);
-	env[n + 1] = oci_arena_strdup(arena, "LISTEN_PID=1");
-	spec->envp = env;
-	return env[n] && env[n + 1] ? 0 : error_set(err, ENOMEM, "out of memory");
-}
-
-int write_pid_file(const char *path, pid_t pid, struct error *err)
-{
-	_cleanup_free_ char *temporary = NULL;
-	_cleanup_close_ int fd = -1;
-	char text[16];
-	int r;
-
-	if (!path)
-		return 0;
-	if (asprintf(&temporary, "%s.%d", path, (int)getpid()) < 0) {
-		temporary = NULL;
-		return error_errno(err, ENOMEM, "--pid-file");
-	}
-	(void)snprintf(text, sizeof(text), "%d", (int)pid);
-	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	r = fd < 0 ? -errno : fd_write_full(fd, text, strlen(text));
-	if (r == 0 && rename(temporary, path) < 0)
-		r = -errno;
-	if (r < 0 && fd >= 0)
-		(void)unlink(temporary);
-	return r < 0 ? error_errno(err, -r, "--pid-file: %s", path) : 0;
-}
-
-int check_console(bool terminal, const char *console_socket, bool attached, struct error *err)
-{
-	if (!terminal && console_socket)
-		return error_set(err, EINVAL, "cannot use a console socket for a process without a terminal");
-	if (terminal && !console_socket && !attached)
-		return error_set(err, EINVAL, "cannot allocate a terminal without a console socket");
-	return 0;
-}
-
-int hand_over_console(struct container *c, const char *console_socket, int *ret_console_fd, struct error *err)
-{
-	int r = 0;
-
-	*ret_console_fd = -1;
-	if (c->console_fd < 0)
-		return 0;
-	if (console_socket)
-		r = console_send(console_socket, c->console_fd, err);
-	else
-		*ret_console_fd = take_fd(&c->console_fd);
-	cleanup_close(&c->console_fd);
-	c->console_fd = -1;
-	return r;
-}
 
 /* ---- options and document ---- */
 
@@ -335,7 +218,9 @@ static int make_container(struct creation *c, struct error *err)
 
 	r = filters_make(&c->filters, &c->bundle.config, !c->untrapped, c->options.allow_uncontrolled, err);
 	if (r == 0)
-		r = preserve_descriptors(spec, c->request->preserve_fds, c->bundle.config.arena, err);
+		r = preserve_descriptors(spec, c->request->process.preserve_fds, c->bundle.config.arena, err);
+	if (r == 0)
+		r = notify_socket_add(spec, c->bundle.config.arena, err);
 	if (r < 0)
 		return r;
 	filters_use(&c->filters, spec);
@@ -382,7 +267,7 @@ static int finish(struct creation *c, struct error *err)
 	c->state.init = process_ref(c->container.init_pid);
 	c->state.status = OCI_CREATED;
 	r = state_dir_write(&c->dir, &c->state, err);
-	return r < 0 ? r : write_pid_file(c->request->pid_file, c->container.init_pid, err);
+	return r < 0 ? r : tell_pid(&c->request->process, c->container.init_pid, err);
 }
 
 static int create(struct creation *c, struct created *ret, struct error *err)
@@ -391,7 +276,7 @@ static int create(struct creation *c, struct created *ret, struct error *err)
 
 	r = load(c, err);
 	if (r == 0)
-		r = check_console(c->bundle.config.process.terminal, c->request->console_socket, c->request->attached, err);
+		r = check_console(&c->request->process, c->bundle.config.process.terminal, err);
 	if (r == 0)
 		r = make_state_directory(c, err);
 	if (r == 0)
@@ -403,7 +288,7 @@ static int create(struct creation *c, struct created *ret, struct error *err)
 	if (r == 0)
 		r = make_container(c, err);
 	if (r == 0)
-		r = hand_over_console(&c->container, c->request->console_socket, &ret->console_fd, err);
+		r = hand_over_console(&c->container, &c->request->process, &ret->console_fd, err);
 	if (r == 0)
 		r = supervise(c, err);
 	return r == 0 ? finish(c, err) : r;

@@ -81,19 +81,21 @@ static int add_environment(struct joining *j, const struct strv *env, struct err
 	return 0;
 }
 
-static int add_capabilities(struct oci_capabilities *caps, const struct strv *names, struct error *err)
+static void add_capabilities(struct oci_capabilities *caps, const struct strv *names)
 {
 	for (size_t i = 0; names && i < names->count; i++) {
 		int number = oci_capability_number(names->items[i]);
 
-		if (number < 0)
-			return error_set(err, EINVAL, "--cap: there is no capability '%s'", names->items[i]);
+		/* as in the document: what cannot be granted is a warning (runtime-spec, config.md) */
+		if (number < 0) {
+			log_warning("--cap: unknown capability %s", names->items[i]);
+			continue;
+		}
 		caps->set = true;
 		caps->bounding |= 1ull << number;
 		caps->effective |= 1ull << number;
 		caps->permitted |= 1ull << number;
 	}
-	return 0;
 }
 
 static size_t count(char **words)
@@ -129,8 +131,7 @@ static int change_process(struct joining *j, struct error *err)
 		p->user.additional_gids = (uint32_t *)(uintptr_t)q->groups;
 		p->user.n_additional_gids = q->n_groups;
 	}
-	if (r == 0)
-		r = add_capabilities(&p->capabilities, q->caps, err);
+	add_capabilities(&p->capabilities, q->caps);
 	return r == 0 ? add_environment(j, q->env, err) : r;
 }
 
@@ -202,13 +203,13 @@ static int make_process(struct joining *j, struct error *err)
 	struct container_spec *spec = &j->bundle.spec;
 	int r;
 
-	r = check_console(j->process.terminal, j->request->console_socket, j->request->attached, err);
+	r = check_console(&j->request->process, j->process.terminal, err);
 	if (r == 0)
 		r = container_process_from_oci(&j->process, &j->bundle, err);
 	if (r == 0)
 		r = filters_make(&j->filters, &j->cfg, !j->state.untrapped, j->options.allow_uncontrolled, err);
 	if (r == 0)
-		r = preserve_descriptors(spec, j->request->preserve_fds, j->bundle.arena, err);
+		r = preserve_descriptors(spec, j->request->process.preserve_fds, j->bundle.arena, err);
 	if (r < 0)
 		return r;
 	filters_use(&j->filters, spec);
@@ -263,9 +264,9 @@ static int join(const struct runtime *rt, struct joining *j, struct created *ret
 		*ret_status = j->container.failure_status ? j->container.failure_status : EXIT_CODE_TOOL;
 		return r;
 	}
-	r = hand_over_console(&j->container, j->request->console_socket, &ret->console_fd, err);
+	r = hand_over_console(&j->container, &j->request->process, &ret->console_fd, err);
 	if (r == 0)
-		r = write_pid_file(j->request->pid_file, j->container.guest_pid, err);
+		r = tell_pid(&j->request->process, j->container.guest_pid, err);
 	if (r < 0)
 		return r;
 	return j->state.untrapped ? release_untrapped(j, ret_status, err) : hand_over(j, ret_status, err);

@@ -24,14 +24,17 @@ void filters_use(struct filters *f, struct container_spec *spec);
 /* The descriptors that go into the process: --preserve-fds and those of LISTEN_FDS, whose variables are added to the environment. */
 int preserve_descriptors(struct container_spec *spec, unsigned preserve_fds, struct oci_arena *arena, struct error *err);
 
-/* The number as text, so that nobody ever sees half of it. */
-int write_pid_file(const char *path, pid_t pid, struct error *err);
+/* The socket of NOTIFY_SOCKET, bound into the container, with its variable. Nothing when there is none. */
+int notify_socket_add(struct container_spec *spec, struct oci_arena *arena, struct error *err);
 
-/* What --console-socket and `attached` say about a terminal. */
-int check_console(bool terminal, const char *console_socket, bool attached, struct error *err);
+/* --pidfd-socket and --pid-file: the number as text, so that nobody ever sees half of it. */
+int tell_pid(const struct process_request *request, pid_t pid, struct error *err);
+
+/* Whether a process with a terminal or without can be given what is asked for. */
+int check_console(const struct process_request *request, bool terminal, struct error *err);
 
 /* Sends the master to the socket, or gives it to the caller. */
-int hand_over_console(struct container *c, const char *console_socket, int *ret_console_fd, struct error *err);
+int hand_over_console(struct container *c, const struct process_request *request, int *ret_console_fd, struct error *err);
 
 /* The cgroups that state.json names; NULL when there are none. */
 struct cgroup *cgroup_of_state(const struct oci_runtime_state *state);

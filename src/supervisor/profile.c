@@ -26,23 +26,29 @@ static const enum profile_op ops[] = {
 	[OCI_SECCOMP_MASKED_EQ] = PROFILE_MASKED_EQ,
 };
 
-static int take_verdict(enum oci_seccomp_action action, const struct oci_u64 *number, struct profile_verdict *ret,
-			struct error *err)
+/*
+ * Nobody traces a container for these stops, so TRACE means ENOSYS (seccomp(2)). Below the supervisor's filter, whose verdicts outrank
+ * it, that has to be said outright.
+ */
+static int take_verdict(enum oci_seccomp_action action, const struct oci_u64 *number, bool trapped,
+			struct profile_verdict *ret, struct error *err)
 {
 	if (action == OCI_SECCOMP_NONE || (size_t)action >= ARRAY_SIZE(actions) || !actions[action].known)
 		return error_set(err, ENOTSUP, "%s is not supported: a process has one listener, and that is this runtime's",
 				 oci_seccomp_action_name(action) ?: "this action");
 	*ret = (struct profile_verdict){ actions[action].action, number->set ? (uint16_t)number->value : EPERM };
+	if (trapped && action == OCI_SECCOMP_TRACE)
+		*ret = (struct profile_verdict){ PROFILE_ERRNO, ENOSYS };
 	return 0;
 }
 
-static int add_rule(struct backend_profile *profile, const struct oci_seccomp_rule *rule, struct error *err)
+static int add_rule(struct backend_profile *profile, const struct oci_seccomp_rule *rule, bool trapped, struct error *err)
 {
 	struct profile_condition conditions[6];
 	struct profile_verdict verdict;
 	int r;
 
-	r = take_verdict(rule->action, &rule->errno_ret, &verdict, err);
+	r = take_verdict(rule->action, &rule->errno_ret, trapped, &verdict, err);
 	if (r < 0)
 		return r;
 	if (rule->n_args > ARRAY_SIZE(conditions))
@@ -59,14 +65,14 @@ static int add_rule(struct backend_profile *profile, const struct oci_seccomp_ru
 	return r;
 }
 
-static int fill(struct backend_profile *profile, const struct oci_seccomp *from, struct error *err)
+static int fill(struct backend_profile *profile, const struct oci_seccomp *from, bool trapped, struct error *err)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < from->n_architectures; i++)
 		r = backend_profile_arch(profile, from->architectures[i], err);
 	for (size_t i = 0; r == 0 && i < from->n_rules; i++) {
-		r = add_rule(profile, &from->rules[i], err);
+		r = add_rule(profile, &from->rules[i], trapped, err);
 		if (r < 0)
 			error_prefix(err, "linux.seccomp.syscalls[%zu]", i);
 	}
@@ -82,13 +88,13 @@ int profile_from_oci(const struct oci_seccomp *from, bool trapped, struct backen
 	*ret = NULL;
 	if (!from->present)
 		return 0;
-	r = take_verdict(from->default_action, &from->default_errno_ret, &preset, err);
+	r = take_verdict(from->default_action, &from->default_errno_ret, trapped, &preset, err);
 	if (r < 0) {
 		error_prefix(err, "linux.seccomp.defaultAction");
 		return r;
 	}
 	profile = backend_profile_new(preset, trapped, err);
-	r = profile ? fill(profile, from, err) : -err->code;
+	r = profile ? fill(profile, from, trapped, err) : -err->code;
 	if (r < 0)
 		profile = backend_profile_free(profile);
 	*ret = profile;

@@ -63,6 +63,15 @@ for whom in supervisor guardian init; do
 	clear_one "kill-$whom" "$whom killed before the start"
 done
 
+# Frozen by somebody else, in a cgroup that is not the container's
+if mkdir "/sys/fs/cgroup/freezer/hermit-test-$$" 2>/dev/null; then
+	start_one frozen
+	field frozen .init.pid >"/sys/fs/cgroup/freezer/hermit-test-$$/tasks"
+	echo FROZEN >"/sys/fs/cgroup/freezer/hermit-test-$$/freezer.state"
+	clear_one frozen "frozen by others"
+	rmdir "/sys/fs/cgroup/freezer/hermit-test-$$"
+fi
+
 # A guest must not see a call fail because its supervisor died: it dies in the call.
 bundle calls 'i=0; while /bin/busybox uname -n >/tmp/name; do i=$((i+1)); [ "$(cat /tmp/name)" ] || { echo EMPTY; break; }; done; echo FAILED' \
 	'.mounts += [{destination: "/tmp", type: "tmpfs", source: "tmpfs"}]'

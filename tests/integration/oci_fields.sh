@@ -1,0 +1,240 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What single properties of config.json and single options do, through the commands: limits and their updates, seccomp, scheduling,
+# descriptors, NOTIFY_SOCKET, time namespaces, propagation, and all of it as an ordinary user.
+. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/oci_lib.sh"
+mkfifo in
+exec 8<>in
+
+# begin ID SCRIPT [FILTER]: a container that runs until it is killed, once it has said "up"
+begin()
+{
+	bundle "$1" "$2; echo up; read x" "${3:-.}"
+	rt create --bundle "$1" "$1" <in >"$1.out" 2>&1 && rt start "$1" && until_true grep -q up "$1.out"
+}
+
+# limit ID CONTROLLER FILE-OF-VERSION-1: its value in the container's cgroup
+limit()
+{
+	cat "/sys/fs/cgroup/$2$(sed -n "s/^[0-9]*:$2://p" "/proc/$(field "$1" .init.pid)/cgroup")/$3" 2>&1
+}
+
+# ---- limits and updates (version 1, also in the hybrid layout; tests/integration/cgroup.sh has the other layouts) ----
+if [ -w /sys/fs/cgroup/memory/memory.limit_in_bytes ] && [ -w /sys/fs/cgroup/pids ]; then
+	begin lim true '.linux.resources = {memory: {limit: 67108864}, pids: {limit: 50}, cpu: {shares: 512, quota: 50000, period: 100000}}'
+	all()
+	{
+		echo "$(limit lim memory memory.limit_in_bytes) $(limit lim pids pids.max) $(limit lim cpu cpu.shares) $(limit lim cpu cpu.cfs_quota_us) $(limit lim cpu cpu.cfs_period_us)"
+	}
+	equal "67108864 50 512 50000 100000" "$(all)" "limits of the document"
+	run rt update --pids-limit 20 lim
+	expect 0 "update of one limit"
+	equal "67108864 20 512 50000 100000" "$(all)" "the others stay"
+	run rt update --memory=96m --cpu-shares 1024 lim
+	equal "100663296 20 1024 50000 100000" "$(all)" "update of two"
+	echo '{"memory": {"limit": 0}, "cpu": {"quota": 25000, "shares": 0}, "pids": {"limit": 0}}' >limits.json
+	run rt update --resources limits.json lim
+	expect 0 "update from a file"
+	equal "100663296 max 1024 25000 100000" "$(all)" "zero is unset, but no limit for processes"
+	status=0
+	echo '{"pids": {"limit": 7}}' | timeout 60 rt update -r - lim >out 2>err || status=$?
+	expect 0 "update from standard input"
+	run rt update --resources limits.json --pids-limit -1 --cpu-quota -1 lim
+	equal "100663296 max 1024 -1 100000" "$(all)" "options are stronger than the file"
+	equal "100663296" "$(rt events --stats lim | jq .data.memory.usage.limit)" "events: the limit"
+	echo '{"memory": {"limit": "1G"}}' >limits.json
+	run rt update --resources limits.json lim
+	expect 1 "update from a wrong file"
+	expect_err_has 'limits.json:1:[0-9]+: memory.limit: expected integer, found string' "update from a wrong file"
+	equal "100663296 max 1024 -1 100000" "$(all)" "and nothing is changed"
+	run rt update --unknown 1 lim
+	expect 1 "update of what there is not"
+	run rt delete --force lim
+	run rt update --pids-limit 1 lim
+	expect 1 "update of an unknown container"
+	bundle oom 'x=; while :; do x="$x$x.................................................................."; done' \
+		'.linux.resources.memory = {limit: 16777216}'
+	run rt run --bundle oom oom
+	expect 137 "memory is limited"
+fi
+
+# ---- linux.seccomp ----
+# with RULES [DEFAULT]: a container under these rules
+with()
+{
+	bundle sec "$2" '.linux.seccomp = {defaultAction: "'"${3:-SCMP_ACT_ALLOW}"'", architectures: ["SCMP_ARCH_X86_64", "SCMP_ARCH_X86", "SCMP_ARCH_X32", "SCMP_ARCH_AARCH64"],
+		flags: ["SECCOMP_FILTER_FLAG_LOG", "SECCOMP_FILTER_FLAG_SPEC_ALLOW"], syscalls: ['"$1"']} | .root.readonly = false | .process.noNewPrivileges = false'
+	run rt run --bundle sec sec
+}
+with '{names: ["mkdir", "mkdirat"], action: "SCMP_ACT_ERRNO", errnoRet: 28}' 'mkdir /x 2>&1; echo $?'
+expect_out "mkdir: can't create directory '/x': No space left on device
+1" "seccomp: an errno"
+with '{names: ["mkdir", "mkdirat", "no_such_call_42"], action: "SCMP_ACT_ERRNO"}' 'mkdir /x 2>&1'
+expect_out "mkdir: can't create directory '/x': Operation not permitted" "seccomp: the usual errno; unknown names"
+with '{names: ["kill"], action: "SCMP_ACT_ERRNO", errnoRet: 16, args: [{index: 1, value: 12, op: "SCMP_CMP_EQ"}]}' \
+	'trap "echo usr1" USR1; kill -USR2 $$ 2>/dev/null || echo refused; kill -USR1 $$'
+expect_out "refused
+usr1" "seccomp: an argument"
+with '{names: ["kill"], action: "SCMP_ACT_ERRNO", args: [{index: 1, value: 8, valueTwo: 8, op: "SCMP_CMP_MASKED_EQ"}]}' \
+	'trap "echo usr1" USR1; kill -USR2 $$ 2>/dev/null || echo refused; kill -USR1 $$ 2>/dev/null || echo refused; kill -0 $$ && echo passed'
+expect_out "refused
+refused
+passed" "seccomp: a mask"
+for action in SCMP_ACT_TRAP SCMP_ACT_KILL SCMP_ACT_KILL_THREAD SCMP_ACT_KILL_PROCESS; do
+	with '{names: ["mkdir", "mkdirat"], action: "'$action'"}' 'mkdir /x; echo $?'
+	expect_out 159 "seccomp: $action"
+done
+with '{names: ["mkdir", "mkdirat"], action: "SCMP_ACT_LOG"}' 'mkdir /tmp/x$$ && rmdir /tmp/x$$; echo $?'
+expect_out 0 "seccomp: log"
+with '{names: ["mkdir", "mkdirat"], action: "SCMP_ACT_TRACE"}' 'mkdir /x 2>&1'
+expect_out "mkdir: can't create directory '/x': Function not implemented" "seccomp: trace, and nobody who traces"
+with '{names: ["mkdir", "mkdirat"], action: "SCMP_ACT_ALLOW"}' 'echo never' SCMP_ACT_KILL_PROCESS
+ok "seccomp: a profile that forbids nearly everything" [ "$status" != 0 ]
+expect_out "" "seccomp: a profile that forbids nearly everything"
+with '{names: ["mkdir"], action: "SCMP_ACT_NOTIFY"}' 'echo never'
+expect 1 "seccomp: NOTIFY without a listener"
+bundle sec 'echo never' '.linux.seccomp = {defaultAction: "SCMP_ACT_ALLOW", listenerPath: "/run/agent.sock", syscalls: [{names: ["mkdir"], action: "SCMP_ACT_NOTIFY"}]}'
+run rt run --bundle sec sec
+expect 1 "seccomp: a foreign listener"
+expect_err_has 'linux.seccomp.*(listener|NOTIFY)' "seccomp: a foreign listener"
+expect_out "" "seccomp: a foreign listener"
+# of exec'd processes too
+begin sec 'true' '.linux.seccomp = {defaultAction: "SCMP_ACT_ALLOW", syscalls: [{names: ["mkdir", "mkdirat"], action: "SCMP_ACT_ERRNO", errnoRet: 28}]}'
+run rt exec sec /bin/mkdir /x
+expect_err_has 'No space left' "seccomp: exec"
+run rt delete --force sec
+
+# ---- scheduling ----
+if command -v chrt >/dev/null && command -v ionice >/dev/null; then
+	begin sch true '.process.scheduler = {policy: "SCHED_BATCH", nice: 5} | .process.ioPriority = {class: "IOPRIO_CLASS_BE", priority: 6}'
+	pid=$(field sch .init.pid)
+	ok "scheduler: policy" sh -c "chrt -p $pid | grep -q SCHED_BATCH"
+	equal "5" "$(ps -o ni= -p "$pid" | tr -d ' ')" "scheduler: nice"
+	equal "best-effort: prio 6" "$(ionice -p "$pid")" "ioPriority"
+	run rt delete --force sch
+fi
+
+# ---- descriptors ----
+echo contents >kept
+bundle fds 'cat <&5; ls /proc/self/fd | wc -l'
+status=0
+timeout 60 rt run --preserve-fds 3 --bundle fds fds 5<kept 3</dev/null 4</dev/null 6<kept >out 2>err </dev/null || status=$?
+expect_out "contents
+7" "--preserve-fds: those, and no others"
+begin fds true
+status=0
+timeout 60 rt exec --preserve-fds 1 fds /bin/cat /proc/self/fd/3 3<kept >out 2>err </dev/null || status=$?
+expect_out contents "exec --preserve-fds"
+run rt delete --force fds
+bundle lis 'echo $LISTEN_FDS $LISTEN_PID; cat <&3'
+status=0
+LISTEN_FDS=1 LISTEN_PID=$$ timeout 60 rt run --bundle lis lis 3<kept >out 2>err </dev/null || status=$?
+expect_out "1 1
+contents" "LISTEN_FDS"
+
+# ---- sockets that are told something: NOTIFY_SOCKET, --pidfd-socket ----
+python=/usr/bin/python3
+if [ -x $python ]; then
+	cat >listen.py <<-'END'
+	import os, socket, sys
+	kind, path, out = sys.argv[1:]
+	s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM if kind == "datagram" else socket.SOCK_STREAM)
+	s.bind(path)
+	if kind == "datagram":
+	    text = s.recv(1000).decode()
+	else:
+	    s.listen()
+	    data, fds, _, _ = socket.recv_fds(s.accept()[0], 100, 4)
+	    text = data.decode() + " " + [l for l in open("/proc/self/fdinfo/%d" % fds[0]) if l.startswith("Pid:")][0].split()[1]
+	open(out + ".new", "w").write(text + "\n")
+	os.rename(out + ".new", out)
+	END
+	$python listen.py datagram "$work/notify" said &
+	until_true [ -S notify ]
+	cat >tell.py <<-'END'
+	import os, socket
+	socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"READY=1", os.environ["NOTIFY_SOCKET"])
+	END
+	mkdir -p python
+	cp -r rootfs/. python/
+	rm -rf python/usr python/lib python/lib64
+	mounts=
+	for dir in usr lib lib64; do
+		[ -e /$dir ] && mounts="$mounts | .mounts += [{destination: \"/$dir\", type: \"bind\", source: \"$(readlink -f /$dir)\", options: [\"rbind\", \"ro\"]}]"
+	done
+	bundle note "test -S \$NOTIFY_SOCKET && echo socket; exec $python /tell.py" ".root.path = \"$work/python\" | .root.readonly = false $mounts"
+	cp tell.py python/
+	run env NOTIFY_SOCKET="$work/notify" "$work/rt" run --bundle note note
+	expect 0 "NOTIFY_SOCKET"
+	expect_out socket "NOTIFY_SOCKET: it is a socket inside"
+	until_true [ -e said ]
+	equal READY=1 "$(cat said)" "NOTIFY_SOCKET: what is told comes out"
+	$python listen.py stream "$work/pidfd" got &
+	until_true [ -S pidfd ]
+	bundle pfd 'read x'
+	rt create --bundle pfd --pidfd-socket "$work/pidfd" pfd <in >pfd.out 2>&1
+	until_true [ -e got ]
+	equal "pidfd $(field pfd .init.pid)" "$(cat got)" "--pidfd-socket"
+	run rt delete --force pfd
+fi
+
+# ---- namespaces and mounts ----
+bundle tim 'cut -d. -f1 /proc/uptime' '.linux.namespaces += [{type: "time"}] | .linux.timeOffsets = {boottime: {secs: 5000000}, monotonic: {secs: 5000000}}
+	| .annotations["org.hermit.off"] = "true"'
+run rt run --bundle tim tim
+ok "time namespace: as it is" [ "$(cat out)" -gt 5000000 ]
+bundle tim 'cut -d. -f1 /proc/uptime' '.linux.namespaces += [{type: "time"}] | .linux.timeOffsets = {boottime: {secs: 5000000}}'
+run rt run --bundle tim tim
+expect_out 120 "time namespace: time is virtual all the same"
+for how in private slave shared unbindable; do
+	bundle pro 'while read -r a b c d where options rest; do [ "$where" = / ] && echo "$rest"; done </proc/self/mountinfo | tail -1' \
+		'.linux.rootfsPropagation = "'$how'" | .annotations["org.hermit.off"] = "true"'
+	run rt run --bundle pro pro
+	case $how in
+	shared) ok "rootfsPropagation: $how" grep -q shared: out ;;
+	unbindable) ok "rootfsPropagation: $how" grep -q unbindable out ;;
+	*) ok "rootfsPropagation: $how" sh -c '! grep -q -e shared: -e unbindable out' ;;
+	esac
+done
+
+# ---- an ordinary user ----
+if command -v setpriv >/dev/null; then
+	chmod 755 "$work"
+	mkdir user
+	chown 65534:65534 user
+	"$supervisor" spec --rootless --bundle user >/dev/null 2>err || fail "spec --rootless"
+	if ! [ -e user/config.json ]; then "$supervisor" spec --bundle user; fi
+	jq --arg root "$work/rootfs" '.process.args = ["/bin/sh", "-c", "id -u; echo up; read x"] | .process.terminal = false | .process.rlimits = [] | .root.path = $root
+		| .linux.namespaces = (.linux.namespaces | map(select(.type != "user"))) + [{type: "user"}]
+		| .linux.uidMappings = [{containerID: 0, hostID: 65534, size: 1}] | .linux.gidMappings = [{containerID: 0, hostID: 65534, size: 1}]
+		| .mounts |= map(if .options then .options -= ["gid=5"] else . end)' user/config.json >user/new && mv user/new user/config.json
+	user=(setpriv --reuid=65534 --regid=65534 --clear-groups env XDG_RUNTIME_DIR="$work/user" "$supervisor")
+	status=0
+	timeout 60 "${user[@]}" create --bundle user --pid-file user/pid u <in >user.out 2>&1 || status=$?
+	cp user.out err
+	expect 0 "a user: create"
+	run "${user[@]}" start u
+	expect 0 "a user: start"
+	until_true grep -q up user.out
+	equal "0 up" "$(xargs <user.out)" "a user: is root inside"
+	equal running "$("${user[@]}" state u | jq -r .status)" "a user: state"
+	run "${user[@]}" exec u /bin/sh -c 'echo $((1 + 1)); exit 3'
+	expect 3 "a user: exec"
+	expect_out 2 "a user: exec"
+	equal 1 "$("${user[@]}" ps -f json u | jq length)" "a user: ps"
+	run "${user[@]}" pause u
+	expect 0 "a user: pause"
+	run "${user[@]}" resume u
+	expect 0 "a user: resume"
+	equal u "$("${user[@]}" list -q)" "a user: list"
+	run "${user[@]}" update --pids-limit 5 u
+	expect 1 "a user: limits cannot be had"
+	run "${user[@]}" kill u KILL
+	expect 0 "a user: kill"
+	until_true sh -c '"$@" state u | grep -q stopped' sh "${user[@]}"
+	run "${user[@]}" delete u
+	expect 0 "a user: delete"
+	equal "" "$(ls user/hermit-supervisor)" "a user: nothing is left"
+fi
+finish
