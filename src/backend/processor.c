@@ -148,6 +148,45 @@ bool processor_tsc_faults(void)
 	return faults == 1 + twice;
 }
 
+static volatile sig_atomic_t forgone;
+static struct sigaction old_action;
+static bool is_caught;
+
+/* Any other fault comes again, and is then what it would have been. */
+static void on_own_fault(int signo)
+{
+	(void)signo;
+	if (forgone)
+		(void)prctl(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0);
+	else
+		(void)sigaction(SIGSEGV, &old_action, NULL);
+	forgone = 0;
+}
+
+void processor_tsc_forgo(void)
+{
+	struct sigaction catch = { .sa_handler = on_own_fault };
+
+	if (!is_caught && sigaction(SIGSEGV, &catch, &old_action) < 0)
+		return;
+	is_caught = true;
+	forgone = prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) == 0;
+}
+
+bool processor_tsc_is_back(void)
+{
+	return !forgone;
+}
+
+void processor_tsc_take_back(void)
+{
+	(void)prctl(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0);
+	forgone = 0;
+	if (is_caught)
+		(void)sigaction(SIGSEGV, &old_action, NULL);
+	is_caught = false;
+}
+
 static int open_counter(void)
 {
 	struct perf_event_attr attr;

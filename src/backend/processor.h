@@ -42,6 +42,16 @@ void processor_probe_run(struct processor_probe *ret);
 /* Do RDTSC and RDTSCP fault in this process when it asks for it? Some microseconds; asks and takes it back. One thread only. */
 bool processor_tsc_faults(void);
 
+/*
+ * This process does without RDTSC, too, while it supervises a guest for which it faults: else the processor's control register would be
+ * written at each change from one to the other, which takes microseconds in a virtual machine. Who reads a clock all the same (through
+ * the vDSO) is served, and tsc_forgo() is to be called again. Not across fork and exec: a program that is executed inherits it.
+ */
+void processor_tsc_forgo(void);
+/* Has somebody read a clock since? */
+bool processor_tsc_is_back(void);
+void processor_tsc_take_back(void);
+
 /* "works", "lies" ...: for reports. */
 const char *processor_faulting_name(enum processor_faulting faulting);
 const char *processor_counter_name(enum processor_counter counter);

@@ -377,6 +377,8 @@ static int begin(struct run *run, struct error *err)
 		r = make_engine(run, err);
 	if (r < 0)
 		return r;
+	if (run->tsc_faults)
+		processor_tsc_forgo();
 	engine_observe(run->engine, &(struct engine_observer){ .uncontrolled = on_uncontrolled, .arg = run });
 	for (size_t i = 0; i < request->n_observers; i++)
 		engine_observe(run->engine, &request->observers[i]);
@@ -548,6 +550,8 @@ static int loop(struct run *run, struct run_result *result, struct error *err)
 	int r;
 
 	do {
+		if (run->tsc_faults && processor_tsc_is_back())
+			processor_tsc_forgo();
 		r = engine_next(run->engine, &step);
 		if (r < 0)
 			return error_set(err, -r, "%s", engine_failure(run->engine));
@@ -692,6 +696,8 @@ static int check_start(struct run *run, struct run_result *result, struct error 
 
 static void end(struct run *run)
 {
+	if (run->tsc_faults)
+		processor_tsc_take_back();
 	set_timer(0);
 	run->engine = engine_free(run->engine);
 	run->code = insn_store_free(run->code);

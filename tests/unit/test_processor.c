@@ -12,11 +12,13 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* From now on the call number nr ends at once with this errno; 0: with success, and nothing done. */
@@ -115,4 +117,36 @@ Test(processor, names)
 	cr_assert_str_eq(processor_faulting_name(PROCESSOR_FAULTING_WORKS), "works");
 	cr_assert_str_eq(processor_counter_name(PROCESSOR_COUNTER_INEXACT), "inexact");
 	cr_assert_str_eq(processor_counter_name((enum processor_counter)99), "unknown");
+}
+
+static uint64_t read_tsc(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+Test(processor, a_clock_that_was_forgone_is_there_all_the_same)
+{
+	struct timespec first, second;
+
+	cr_assert_eq(processor_tsc_faults(), probe_with(NULL).tsc == PROCESSOR_FAULTING_WORKS);
+	cr_assert_neq(read_tsc(), 0, "the question leaves nothing behind");
+	for (int i = 0; i < 3; i++) {
+		processor_tsc_forgo();
+		cr_assert_eq(clock_gettime(CLOCK_MONOTONIC, &first), 0);
+		cr_assert_neq(read_tsc(), 0);
+		cr_assert_eq(clock_gettime(CLOCK_MONOTONIC, &second), 0);
+		cr_assert(second.tv_sec > first.tv_sec || second.tv_nsec >= first.tv_nsec);
+		cr_assert(processor_tsc_is_back() || !processor_tsc_faults());
+	}
+	processor_tsc_take_back();
+	cr_assert_neq(read_tsc(), 0);
+}
+
+/* A fault that is no reading of the clock ends the process, as ever. */
+Test(processor, other_faults_are_not_hidden, .signal = SIGSEGV)
+{
+	volatile uintptr_t nowhere = 8;
+
+	processor_tsc_forgo();
+	*(volatile int *)nowhere = 1;
 }
