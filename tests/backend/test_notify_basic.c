@@ -498,6 +498,11 @@ static int guest_shows_paths(void)
 	check_int(mark(2, 0, 0, 0), 0);
 	check_int(seteuid(0), 0);
 	check_int(mark(3, 0, 0, 0), 0);
+	check_int(chdir("d"), 0);
+	check_int(mark(5, 0, 0, 0), 0);
+	check_int(rename("../link", "../moved") + chdir(".."), 0);
+	check_int(mark(6, 0, 0, 0), 0);
+	check_int(rename("moved", "link"), 0);
 	check_int(chroot("d"), 0);
 	check_int(mark(4, 0, 0, 0), 0);
 	/* the working directory is outside of the new root */
@@ -514,6 +519,34 @@ static int mode_of(struct drive *d, int dirfd, const char *path, int flags)
 
 	r = d->g->ops->path_info(d->g, 0, dirfd, path, flags, &info);
 	return r < 0 ? r : (int)(info.mode & S_IFMT);
+}
+
+static int stat_mode(struct drive *d, int dirfd, const char *path, int flags)
+{
+	struct file_stat stat;
+	int r;
+
+	r = d->g->ops->path_stat(d->g, 0, dirfd, path, flags, &stat);
+	return r < 0 ? r : (int)(stat.mode & S_IFMT);
+}
+
+/* Entries of directories, which are asked for by name; and what they are once more when the directory is another one. */
+static void check_entries(struct drive *d, int fd)
+{
+	struct file_stat stat;
+
+	check_int(stat_mode(d, AT_FDCWD, "d", 0), S_IFDIR);
+	check_int(stat_mode(d, AT_FDCWD, "link", 0), S_IFIFO);
+	check_int(stat_mode(d, AT_FDCWD, "link", AT_SYMLINK_NOFOLLOW), S_IFLNK);
+	check_int(stat_mode(d, AT_FDCWD, ".", 0), S_IFDIR);
+	check_int(stat_mode(d, AT_FDCWD, "dangling", 0), -ENOENT);
+	check_int(stat_mode(d, AT_FDCWD, "doubtful", 0), -ENOTSUP);
+	check_int(stat_mode(d, fd, "fifo", 0), S_IFIFO);
+	check_int(stat_mode(d, fd, "none", 0), -ENOENT);
+	check_int(stat_mode(d, fd, "up", 0), S_IFIFO);
+	check_int(stat_mode(d, fd, "", AT_EMPTY_PATH), S_IFDIR);
+	check_int(d->g->ops->path_stat(d->g, 0, AT_FDCWD, "/proc", 0, &stat), 0);
+	check(stat.synthetic);
 }
 
 static void test_paths(struct drive *d)
@@ -546,6 +579,7 @@ static void test_paths(struct drive *d)
 	check_int(mode_of(d, AT_FDCWD, "/dev/stdin", 0), -ENOTSUP);
 	check_int(mode_of(d, AT_FDCWD, "/dev/fd/0", 0), -ENOTSUP);
 	check_int(mode_of(d, AT_FDCWD, "/dev/null", 0), S_IFCHR);
+	check_entries(d, fd);
 	drive_answer(d, 0, 0);
 	(void)drive_until(d, 2);
 	check_int(mode_of(d, AT_FDCWD, "/etc/passwd", 0), S_IFREG);
@@ -554,6 +588,16 @@ static void test_paths(struct drive *d)
 	drive_answer(d, 0, 0);
 	(void)drive_until(d, 3);
 	check_int(mode_of(d, AT_FDCWD, path, 0), S_IFIFO);
+	drive_answer(d, 0, 0);
+	(void)drive_until(d, 5);
+	check_int(stat_mode(d, AT_FDCWD, "fifo", 0), S_IFIFO);
+	check_int(stat_mode(d, AT_FDCWD, "link", AT_SYMLINK_NOFOLLOW), -ENOENT);
+	check_int(stat_mode(d, AT_FDCWD, "../link", AT_SYMLINK_NOFOLLOW), S_IFLNK);
+	drive_answer(d, 0, 0);
+	(void)drive_until(d, 6);
+	check_int(stat_mode(d, AT_FDCWD, "link", AT_SYMLINK_NOFOLLOW), -ENOENT);
+	check_int(stat_mode(d, AT_FDCWD, "moved", AT_SYMLINK_NOFOLLOW), S_IFLNK);
+	check_int(stat_mode(d, fd, "fifo", 0), S_IFIFO);
 	drive_answer(d, 0, 0);
 	(void)drive_until(d, 4);
 	check_int(mode_of(d, AT_FDCWD, "/fifo", 0), -ENOTSUP);

@@ -19,7 +19,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 
-enum { AUXV_MAX = 64 };
+enum { AUXV_MAX = 64, PAGE = 4096 };
 
 struct auxv {
 	uint64_t random, vdso; /* addresses, 0 when missing */
@@ -66,21 +66,27 @@ static int patch_vdso(struct notify *n, const struct notify_task *t, uint64_t ba
 	return memory_force_write(n, t->tid, base + image->offset, image->after, image->size);
 }
 
-/* The address of the auxiliary vector on the fresh stack: above argc, the arguments and the environment. */
+/*
+ * The address of the auxiliary vector on the fresh stack: above argc, the arguments and the environment, each of which ends with a null. It
+ * is read up to the ends of pages, as the next one may be none.
+ */
 static int find_stack_auxv(struct notify *n, const struct notify_task *t, uint64_t *ret_addr)
 {
 	struct user_regs_struct regs;
-	uint64_t addr, word;
-	int nulls, r;
+	uint64_t addr, words[64];
+	size_t i, count;
+	int nulls = 0, r;
 
 	if (ptrace(PTRACE_GETREGS, t->tid, NULL, &regs) < 0)
 		return -errno;
-	addr = regs.rsp + sizeof(word);
-	for (nulls = 0; nulls < 2; addr += sizeof(word)) {
-		r = notify_read(&n->guest, t->number, addr, &word, sizeof(word));
+	for (addr = regs.rsp + sizeof(words[0]); nulls < 2; addr += i * sizeof(words[0])) {
+		count = (PAGE - addr % PAGE) / sizeof(words[0]);
+		count = count < ARRAY_SIZE(words) ? count : ARRAY_SIZE(words);
+		r = notify_read(&n->guest, t->number, addr, words, count * sizeof(words[0]));
 		if (r < 0)
 			return r;
-		nulls += word == 0;
+		for (i = 0; i < count && nulls < 2; i++)
+			nulls += words[i] == 0;
 	}
 	*ret_addr = addr;
 	return 0;

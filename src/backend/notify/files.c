@@ -21,11 +21,14 @@ static struct timespec from_statx(struct statx_timestamp t)
 	return (struct timespec){ .tv_sec = t.tv_sec, .tv_nsec = t.tv_nsec };
 }
 
-static bool is_synthetic(struct notify *n, int fd, uint64_t dev)
+static bool is_synthetic_type(long type)
 {
-	long type = info_fs_type(n, fd, dev);
-
 	return type == PROC_SUPER_MAGIC || type == SYSFS_MAGIC || type == CGROUP_SUPER_MAGIC || type == CGROUP2_SUPER_MAGIC;
+}
+
+static uint64_t device_of(const struct statx *x)
+{
+	return makedev(x->stx_dev_major, x->stx_dev_minor);
 }
 
 /* Files of procfs and its kin are known by their names. */
@@ -39,20 +42,18 @@ static void key_by_name(struct notify *n, int fd, struct file_stat *stat)
 
 int files_statx(int fd, struct statx *ret)
 {
-	return statx(fd, "", AT_EMPTY_PATH | AT_STATX_SYNC_AS_STAT, STATX_BASIC_STATS | STATX_BTIME, ret) < 0 ? -errno : 0;
+	return statx(fd, "", AT_EMPTY_PATH | AT_STATX_SYNC_AS_STAT, FILES_STATX, ret) < 0 ? -errno : 0;
 }
 
-static void to_file_stat(struct notify *n, int fd, const struct statx *x, struct file_stat *ret)
+static void to_file_stat(const struct statx *x, bool synthetic, struct file_stat *ret)
 {
-	uint64_t dev = makedev(x->stx_dev_major, x->stx_dev_minor);
-
 	*ret = (struct file_stat){
 		.mode = x->stx_mode,
 		.nlink = x->stx_nlink,
 		.uid = x->stx_uid,
 		.gid = x->stx_gid,
 		.blksize = x->stx_blksize,
-		.dev = dev,
+		.dev = device_of(x),
 		.ino = x->stx_ino,
 		.rdev = makedev(x->stx_rdev_major, x->stx_rdev_minor),
 		.size = x->stx_size,
@@ -63,9 +64,31 @@ static void to_file_stat(struct notify *n, int fd, const struct statx *x, struct
 		.mtime = from_statx(x->stx_mtime),
 		.ctime = from_statx(x->stx_ctime),
 		.btime = from_statx(x->stx_btime),
-		.synthetic = is_synthetic(n, fd, dev),
+		.synthetic = synthetic,
 	};
+}
+
+static void stat_of_fd(struct notify *n, int fd, const struct statx *x, struct file_stat *ret)
+{
+	to_file_stat(x, is_synthetic_type(info_fs_type(n, fd, device_of(x))), ret);
 	key_by_name(n, fd, ret);
+}
+
+/* By name alone, for entries of file systems that are known not to be synthetic. */
+static int stat_of_entry(struct notify *n, pid_t tid, int dirfd, const char *name, int flags, struct file_stat *ret)
+{
+	struct statx x;
+	long type;
+	int r;
+
+	r = paths_stat_entry(n, tid, dirfd, name, flags, &x);
+	if (r <= 0)
+		return r;
+	type = info_fs_type(n, -1, device_of(&x));
+	if (!type || is_synthetic_type(type))
+		return 0;
+	to_file_stat(&x, false, ret);
+	return 1;
 }
 
 int notify_handle_stat(struct guest *g, int handle, struct file_stat *ret)
@@ -75,7 +98,7 @@ int notify_handle_stat(struct guest *g, int handle, struct file_stat *ret)
 
 	r = files_statx(handle, &x);
 	if (r == 0)
-		to_file_stat(notify_of(g), handle, &x, ret);
+		stat_of_fd(notify_of(g), handle, &x, ret);
 	return r;
 }
 
@@ -85,12 +108,15 @@ int notify_path_stat(struct guest *g, int task, int dirfd, const char *path, int
 	struct notify *n = notify_of(g);
 	_cleanup_close_ int fd = -1;
 	struct statx x;
-	int r = 0;
+	int r;
 
 	if (!t)
 		return -ESRCH;
 	if (!path[0] && !(flags & AT_EMPTY_PATH))
 		return -ENOENT;
+	r = stat_of_entry(n, t->tid, dirfd, path, flags, ret);
+	if (r)
+		return r < 0 ? r : 0;
 	if (path[0]) {
 		fd = paths_open(n, t->tid, dirfd, path, flags & AT_SYMLINK_NOFOLLOW, &x);
 	} else if (dirfd == AT_FDCWD) {
@@ -101,7 +127,7 @@ int notify_path_stat(struct guest *g, int task, int dirfd, const char *path, int
 	}
 	if (fd < 0 || r < 0)
 		return fd < 0 ? fd : r;
-	to_file_stat(n, fd, &x, ret);
+	stat_of_fd(n, fd, &x, ret);
 	return 0;
 }
 
@@ -182,7 +208,7 @@ static void key_entries_by_name(struct notify *n, int fd, struct dir_entry *entr
 
 	struct stat st;
 
-	if (fstat(fd, &st) < 0 || !is_synthetic(n, fd, st.st_dev) || objects_name(n, 0, fd, directory, sizeof(directory)) < 0)
+	if (fstat(fd, &st) < 0 || !is_synthetic_type(info_fs_type(n, fd, st.st_dev)) || objects_name(n, 0, fd, directory, sizeof(directory)) < 0)
 		return;
 	for (size_t i = 0; i < count; i++) {
 		if (!strcmp(entries[i].name, "."))

@@ -72,7 +72,7 @@ long info_fs_type(struct notify *n, int fd, uint64_t dev)
 	for (size_t i = 0; i < FS_KNOWN; i++)
 		if (n->fs_known[i].type && n->fs_known[i].dev == dev)
 			return n->fs_known[i].type;
-	if (fstatfs(fd, &fs) < 0)
+	if (fd < 0 || fstatfs(fd, &fs) < 0)
 		return 0;
 	n->fs_known[n->fs_next] = (struct known_fs){ .dev = dev, .type = fs.f_type };
 	n->fs_next = (n->fs_next + 1) % FS_KNOWN;

@@ -105,6 +105,7 @@ struct notify {
 	struct deaths deaths;
 	int running; /* number of the task that was resumed last */
 	int pid_depth; /* which column of NSpid the first process of the guest counts in */
+	int pid_namespace; /* the same as a descriptor; -1: not known */
 
 	struct object_id outside[OUTSIDE_MAX];
 	size_t n_outside;
@@ -242,7 +243,10 @@ void handles_note_outside(struct notify *n, pid_t tid, const int *fds);
 int info_of_fd(struct notify *n, int fd, struct fd_info *ret_info);
 /* As info_of_fd, but what an O_PATH descriptor stands for. */
 int info_of_object(struct notify *n, int fd, struct fd_info *ret_info);
-/* The type of the file system (statfs(2)) behind a descriptor of ours, on device dev (stat(2)); 0: it cannot be told. */
+/*
+ * The type of the file system (statfs(2)) behind a descriptor of ours, on device dev (stat(2)); 0: it cannot be told. fd -1: only if it
+ * is known already.
+ */
 long info_fs_type(struct notify *n, int fd, uint64_t dev);
 
 /* --- paths.c --- */
@@ -259,10 +263,13 @@ struct statx;
  * statistics and time of birth; or -errno as for path_stat.
  */
 int paths_open(struct notify *n, pid_t tid, int dirfd, const char *path, int flags, struct statx *ret_stat);
+/* The same statistics of an entry of a directory: 1; -ENOENT; 0: it is to be looked up by paths_open(), which knows all cases. */
+int paths_stat_entry(struct notify *n, pid_t tid, int dirfd, const char *name, int flags, struct statx *ret);
 int notify_path_info(struct guest *g, int task, int dirfd, const char *path, int flags, struct fd_info *ret_info);
 
 /* --- files.c: what files are --- */
-/* Basic statistics and time of birth. */
+/* Basic statistics and time of birth: as a mask for statx(2). */
+#define FILES_STATX (STATX_BASIC_STATS | STATX_BTIME)
 int files_statx(int fd, struct statx *ret);
 int notify_path_stat(struct guest *g, int task, int dirfd, const char *path, int flags, struct file_stat *ret);
 int notify_handle_stat(struct guest *g, int handle, struct file_stat *ret);
@@ -370,6 +377,8 @@ struct proc_ids {
 };
 /* depth 0: the innermost column. */
 int procfs_ids(const struct notify *n, pid_t tid, int depth, struct proc_ids *ret_ids);
+/* The same of a task that was just born to one of process parent_tgid. */
+int procfs_ids_at_birth(const struct notify *n, pid_t tid, pid_t parent_tgid, struct proc_ids *ret_ids);
 /* Reads /proc/TID/name into buf as a string. */
 int procfs_read(const struct notify *n, pid_t tid, const char *name, char *buf, size_t size);
 /* Opens /proc/TID/name. */

@@ -52,6 +52,7 @@ enum { CONTEXTS = 8 };
 struct path_contexts {
 	struct path_context slots[CONTEXTS];
 	unsigned next;
+	uint64_t crossing; /* by hash of a path's first name: paths that begin so were seen to leave the mount they start on */
 };
 
 /* Where a resolution starts, and how far it may go. */
@@ -285,22 +286,12 @@ static bool prefix_is_doubtful(const struct notify *n, const struct walk *walk, 
 	return fd >= 0 && readlinkat(fd, "", target, sizeof(target)) > 0;
 }
 
-/*
- * Whether a resolution that failed (with `error`) could have gone otherwise for the task itself: only by way of procfs. One that
- * fails the same without leaving the mount that it starts on was never there.
- */
-static bool failure_is_doubtful(const struct notify *n, const struct walk *walk, const char *path, int error)
+/* Whether a resolution that failed could have gone otherwise for the task itself: only by way of procfs. */
+static bool failure_is_doubtful(const struct notify *n, const struct walk *walk, const char *path)
 {
-	const struct walk within = { .base = walk->base, .resolve = walk->resolve | RESOLVE_NO_XDEV, .flags = walk->flags };
 	size_t len = 0, total = strlen(path);
 	bool end = false;
-	int fd;
 
-	fd = open_at(&within, path, within.flags);
-	if (fd == error)
-		return false;
-	if (fd >= 0)
-		(void)close(fd);
 	while (len < total && !end) {
 		len += strspn(path + len, "/");
 		len += strcspn(path + len, "/");
@@ -310,20 +301,51 @@ static bool failure_is_doubtful(const struct notify *n, const struct walk *walk,
 	return false;
 }
 
-/* An O_PATH descriptor of what the path leads to, or -errno. */
+static uint64_t first_name_bit(const char *path)
+{
+	uint32_t hash = 0;
+
+	for (path += strspn(path, "/"); *path && *path != '/'; path++)
+		hash = hash * 31 + (unsigned char)*path;
+	return 1ull << (hash * 2654435769u >> 26);
+}
+
+/*
+ * As open_at(), on one mount: then procfs, where an answer may depend on who asks, has no part in it. -EXDEV: the path leaves it; that
+ * is remembered, to try in vain less often.
+ */
+static int open_within_mount(const struct notify *n, const struct walk *walk, const char *path)
+{
+	const struct walk within = { .base = walk->base, .resolve = walk->resolve | RESOLVE_NO_XDEV };
+	uint64_t bit = first_name_bit(path);
+	int fd;
+
+	if (n->path_contexts->crossing & bit)
+		return -EXDEV;
+	fd = open_at(&within, path, walk->flags);
+	if (fd == -EXDEV)
+		n->path_contexts->crossing |= bit;
+	return fd;
+}
+
+/* An O_PATH descriptor of what the path leads to, or -errno. Failures are meant for paths that do not start on procfs. */
 static int look_up(struct notify *n, const struct walk *walk, const char *path, struct statx *ret_stat)
 {
+	bool within;
 	int r;
 
 	_cleanup_close_ int fd = -1;
 
-	fd = open_at(walk, path, walk->flags);
+	fd = open_within_mount(n, walk, path);
+	within = fd != -EXDEV;
+	if (!within)
+		fd = open_at(walk, path, walk->flags);
 	if (fd == -EXDEV && walk->resolve == RESOLVE_BENEATH)
 		return -EXDEV;
 	if (fd == -EXDEV || fd == -EAGAIN)
 		return -ENOTSUP; /* a link of procfs to an open file; a rename at the same time */
 	if (fd < 0)
-		return failure_is_doubtful(n, walk, path, fd) ? -ENOTSUP : fd;
+		return !within && failure_is_doubtful(n, walk, path) ? -ENOTSUP : fd;
 	r = files_statx(fd, ret_stat);
 	if (r < 0)
 		return r;
@@ -435,6 +457,29 @@ static int open_relative(struct notify *n, const struct path_context *context, i
 	/* it leaves the directory it starts from: by the name of that one, then */
 	r = name_from_root(n, context->tid, dirfd, path, name, sizeof(name));
 	return r < 0 ? r : look_up_as(n, &context->identity, from_root, name, ret_stat);
+}
+
+/* A name in a directory, which is no link: one call does. */
+static bool is_entry(const char *name)
+{
+	return name[0] && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+int paths_stat_entry(struct notify *n, pid_t tid, int dirfd, const char *name, int flags, struct statx *ret)
+{
+	_cleanup_(disguise_take_off) struct disguise disguise = { 0 };
+	struct path_context *context;
+	_cleanup_close_ int borrowed = -1;
+	int start;
+
+	if (n->root_fd < 0 || !is_entry(name) || get_context(n, tid, &context) < 0)
+		return 0;
+	start = dirfd == AT_FDCWD ? current_directory(n, context) : (borrowed = handles_borrow(n, tid, dirfd));
+	if (start < 0 || disguise_put_on(n, &disguise, &context->identity) < 0)
+		return 0;
+	if (statx(start, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_SYNC_AS_STAT, FILES_STATX, ret) < 0)
+		return errno == ENOENT && !is_procfs(start) ? -ENOENT : 0;
+	return (flags & AT_SYMLINK_NOFOLLOW) || !S_ISLNK(ret->stx_mode);
 }
 
 static int open_path(struct notify *n, struct path_context *context, int dirfd, const char *path, int flags,

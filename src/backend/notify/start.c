@@ -142,6 +142,7 @@ static int first_task(struct notify *n, pid_t guest_pid)
 	if (r < 0)
 		return r;
 	n->pid_depth = ids.depth;
+	n->pid_namespace = procfs_open(n, guest_pid, "ns/pid", O_RDONLY);
 	return tasks_add(&n->tasks, guest_pid, ids.tgid, ids.vpid) ? 0 : -ENOMEM;
 }
 
@@ -163,7 +164,7 @@ static struct notify *notify_new(const struct backend_options *options)
 		return NULL;
 	n->guest.ops = &notify_ops;
 	n->guest.abilities = GUEST_CAN_HOOK | GUEST_CAN_PATCH;
-	n->signal_fd = n->proc_fd = n->root_fd = -1;
+	n->signal_fd = n->proc_fd = n->root_fd = n->pid_namespace = -1;
 	n->code = options->code;
 	n->kinds = options->tsc_faults ? INSN_KINDS_ALL & ~INSN_KINDS_TSC : INSN_KINDS_ALL;
 	n->processor = options->processor;
@@ -489,6 +490,7 @@ struct guest *backend_close(struct guest *g)
 	give_signals_back(n);
 	cleanup_close(&n->proc_fd);
 	paths_deinit(n);
+	cleanup_close(&n->pid_namespace);
 	if (n->old_cpus) {
 		(void)sched_setaffinity(0, CPU_ALLOC_SIZE(CPU_SETSIZE), n->old_cpus);
 		CPU_FREE(n->old_cpus);

@@ -59,7 +59,7 @@ static int on_birth(struct notify *n, struct notify_task *parent)
 	r = await_newborn(n, tid, &alive);
 	if (r < 0)
 		return r;
-	r = alive ? procfs_ids(n, tid, n->pid_depth, &ids) : -ESRCH;
+	r = alive ? procfs_ids_at_birth(n, tid, parent->process->tgid, &ids) : -ESRCH;
 	if (r == -ESRCH)
 		return companion_go(parent->tid, 0); /* killed from outside, before anybody saw it */
 	if (r < 0)
