@@ -245,6 +245,8 @@ struct guest_ops {
 	 */
 	int (*beacon_new)(struct guest *g, int id, int open_flags);
 	int (*beacon_set)(struct guest *g, int handle, int id, bool readable);
+	/* Marks which of the beacons 0 to n-1 some task has a descriptor of; what is on its way in a message counts as nobody's. May be NULL. */
+	int (*beacons_held)(struct guest *g, bool *held, size_t n);
 	/*
 	 * FIFOs: has the other end (of who opens with `flags`) been opened by anybody? 1, 0, or -errno. And a handle that counts as
 	 * both ends as long as it is held.

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <utlist.h>
 
+#include "base/cleanup.h"
 #include "engine/clock.h"
 #include "engine/engine_internal.h"
 #include "engine/handlers.h"
@@ -19,16 +20,47 @@
 #define TFD_TIMER_CANCEL_ON_SET 2
 #endif
 
+enum { SWEEP_FIRST = 64 };
+
+static void forget(struct engine *e, struct timerfd *tfd)
+{
+	timers_disarm(&e->timers, &tfd->timer);
+	e->g->ops->handle_release(e->g, tfd->handle);
+	LL_DELETE(e->timerfds.list, tfd);
+	e->timerfds.n--;
+	free(tfd);
+}
+
 void timerfds_deinit(struct engine *e)
 {
 	struct timerfd *tfd, *tmp;
 
+	LL_FOREACH_SAFE(e->timerfds.list, tfd, tmp)
+		forget(e, tfd);
+}
+
+/* Those that no guest has any more go. Looking is dear, so it is done when there are twice as many as were left last time. */
+static int sweep(struct engine *e)
+{
+	size_t n = (size_t)e->timerfds.next_id + 1;
+	_cleanup_free_ bool *held = NULL;
+	struct timerfd *tfd, *tmp;
+	int r;
+
+	if (!e->g->ops->beacons_held || e->timerfds.n < e->timerfds.sweep_at)
+		return 0;
+	held = calloc(n, sizeof(*held));
+	if (!held)
+		return -ENOMEM;
+	r = e->g->ops->beacons_held(e->g, held, n);
+	if (r < 0)
+		return r;
 	LL_FOREACH_SAFE(e->timerfds.list, tfd, tmp) {
-		timers_disarm(&e->timers, &tfd->timer);
-		e->g->ops->handle_release(e->g, tfd->handle);
-		free(tfd);
+		if (!held[tfd->id])
+			forget(e, tfd);
 	}
-	e->timerfds.list = NULL;
+	e->timerfds.sweep_at = 2 * e->timerfds.n > SWEEP_FIRST ? 2 * e->timerfds.n : SWEEP_FIRST;
+	return 0;
 }
 
 static struct timerfd *find(struct engine *e, int id)
@@ -78,12 +110,16 @@ int handle_timerfd_create(struct engine *e, struct task *t, struct verdict *v)
 	int clock_id = (int)t->call.args[0], flags = (int)t->call.args[1], handle;
 	struct timerfd *tfd;
 	uint64_t now;
+	int r;
 
 	if (flags & ~(TFD_NONBLOCK | TFD_CLOEXEC))
 		return verdict_errno(v, EINVAL);
 	if (clock_id == CLOCK_MONOTONIC_RAW || clock_id == CLOCK_MONOTONIC_COARSE || clock_id == CLOCK_REALTIME_COARSE ||
 	    clock_id == CLOCK_TAI || !clock_value(&e->clock, clock_id, &now))
 		return verdict_errno(v, EINVAL);
+	r = sweep(e);
+	if (r < 0)
+		return r;
 	tfd = calloc(1, sizeof(*tfd));
 	if (!tfd)
 		return -ENOMEM;
@@ -98,6 +134,7 @@ int handle_timerfd_create(struct engine *e, struct task *t, struct verdict *v)
 				 .timer = { .fire = expired } };
 	tfd->timer.owner = tfd;
 	LL_APPEND(e->timerfds.list, tfd);
+	e->timerfds.n++;
 	v->kind = VERDICT_INSTALL;
 	v->handle = handle;
 	v->install_flags = flags & TFD_CLOEXEC ? O_CLOEXEC : 0;

@@ -17,7 +17,7 @@ struct timerfd {
 	struct timerfd *next;
 	struct timer timer;
 	int id;     /* of its beacon, from 1 */
-	int handle; /* ours, as long as the run lasts */
+	int handle; /* ours, until a sweep finds that no guest has one */
 	int clock_id;
 	bool armed;
 	uint64_t interval_ns, deadline_ns;
@@ -27,6 +27,7 @@ struct timerfd {
 struct timerfds {
 	struct timerfd *list;
 	int next_id;
+	unsigned n, sweep_at; /* how many there are, and when it is looked for those that nobody has any more */
 };
 
 void timerfds_deinit(struct engine *e);

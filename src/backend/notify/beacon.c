@@ -5,13 +5,17 @@
  */
 #include "backend/notify/notify.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
 
 enum { UNIT_S = 1000000 /* seconds of interval per number: far from running */, SETTLE_MS = 10000 };
 
@@ -44,11 +48,74 @@ int notify_beacon_new(struct guest *g, int id, int open_flags)
 	return fd;
 }
 
+/* The number of the beacon that an fdinfo shows, 0 when it shows none. */
+static int number_in(const char *text)
+{
+	const char *field = procfs_field(text, "it_interval");
+	long long seconds;
+
+	return field && sscanf(field, " (%lld,", &seconds) == 1 && seconds % UNIT_S == 0 ? (int)(seconds / UNIT_S) : 0;
+}
+
+static void mark_descriptor(const struct notify *n, pid_t tid, const char *fd, bool *held, size_t n_held)
+{
+	char name[64], target[64], text[2048];
+	ssize_t len;
+	int number;
+
+	(void)snprintf(name, sizeof(name), "%d/fd/%.20s", tid, fd);
+	len = readlinkat(n->proc_fd, name, target, sizeof(target) - 1);
+	if (len < 0)
+		return;
+	target[len] = '\0';
+	(void)snprintf(name, sizeof(name), "fdinfo/%.20s", fd);
+	if (!strstr(target, "[timerfd]") || procfs_read(n, tid, name, text, sizeof(text)) < 0)
+		return;
+	number = number_in(text);
+	if (number > 0 && (size_t)number < n_held)
+		held[number] = true;
+}
+
+static int mark_task(const struct notify *n, pid_t tid, bool *held, size_t n_held)
+{
+	const struct dirent *entry;
+	char name[32];
+	DIR *dir;
+	int fd;
+
+	(void)snprintf(name, sizeof(name), "%d/fd", tid);
+	fd = openat(n->proc_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT || errno == ESRCH ? 0 : -errno;
+	dir = fdopendir(fd);
+	if (!dir) {
+		(void)close(fd);
+		return -ENOMEM;
+	}
+	while ((entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			mark_descriptor(n, tid, entry->d_name, held, n_held);
+	(void)closedir(dir);
+	return 0;
+}
+
+int notify_beacons_held(struct guest *g, bool *held, size_t n_held)
+{
+	struct notify *n = notify_of(g);
+	struct notify_task *t, *tmp;
+	int r = 0;
+
+	HASH_ITER(hh_number, n->tasks.by_number, t, tmp) {
+		if (r == 0)
+			r = mark_task(n, t->tid, held, n_held);
+	}
+	return r;
+}
+
 void beacon_info(const struct notify *n, int fd, struct fd_info *info)
 {
 	char name[64], text[2048];
 	const char *field;
-	long long seconds;
 
 	(void)snprintf(name, sizeof(name), "fdinfo/%d", fd);
 	if (procfs_read(n, n->self, name, text, sizeof(text)) < 0)
@@ -56,7 +123,5 @@ void beacon_info(const struct notify *n, int fd, struct fd_info *info)
 	field = procfs_field(text, "sigmask");
 	if (field)
 		info->sigmask = strtoull(field, NULL, 16);
-	field = procfs_field(text, "it_interval");
-	if (field && sscanf(field, " (%lld,", &seconds) == 1 && seconds % UNIT_S == 0)
-		info->beacon = (int)(seconds / UNIT_S);
+	info->beacon = number_in(text);
 }

@@ -276,6 +276,7 @@ int notify_handle_stat(struct guest *g, int handle, struct file_stat *ret);
 int notify_handle_list(struct guest *g, int handle, struct dir_entry **ret_entries, size_t *ret_n);
 int notify_beacon_new(struct guest *g, int id, int open_flags);
 int notify_beacon_set(struct guest *g, int handle, int id, bool readable);
+int notify_beacons_held(struct guest *g, bool *held, size_t n_held);
 /* What the fdinfo of a timerfd or signalfd of ours says of beacon and sigmask. */
 void beacon_info(const struct notify *n, int fd, struct fd_info *info);
 int notify_fifo_has_partner(struct guest *g, int task, int dirfd, const char *path, int flags);

@@ -42,6 +42,7 @@ static const struct guest_ops notify_ops = {
 	.handle_seek = notify_handle_seek,
 	.beacon_new = notify_beacon_new,
 	.beacon_set = notify_beacon_set,
+	.beacons_held = notify_beacons_held,
 	.outside_pending = notify_outside_pending,
 	.handle_read_at = notify_handle_read_at,
 	.fifo_has_partner = notify_fifo_has_partner,
