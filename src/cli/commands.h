@@ -74,6 +74,7 @@ command_fn cmd_oci_delete;
 command_fn cmd_oci_events;
 command_fn cmd_oci_exec;
 command_fn cmd_oci_features;
+command_fn cmd_oci_image;
 command_fn cmd_oci_kill;
 command_fn cmd_oci_list;
 command_fn cmd_oci_pause;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finding the program, as a shell does: see internal.h. Runs in the guest process, in its root, with its credentials. */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -44,10 +45,13 @@ static bool is_not_found(int code)
 	return code == ENOENT || code == ENOTDIR || code == ENAMETOOLONG;
 }
 
+/* The reason in lower case, as runc writes it: clients of engines look for "no such file or directory" and "permission denied". */
 static int fail(const char *name, int code, int *ret_status, struct error *err)
 {
+	const char *why = strerrordesc_np(code) ?: "Unknown error";
+
 	*ret_status = is_not_found(code) ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE;
-	return error_errno(err, code, "cannot execute %s", name);
+	return error_set(err, code, "cannot execute %s: %c%s", name, tolower((unsigned char)why[0]), why + 1);
 }
 
 static int give(const char *path, char **ret, int *ret_status, struct error *err)

@@ -100,9 +100,9 @@ static int open_log(const struct run_options *o, struct observed *ob, struct err
 	return 0;
 }
 
-static int write_report(const struct run_options *o, const struct observed *ob, struct error *err)
+static int write_report(const struct run_options *o, const struct observed *ob, const char *image, struct error *err)
 {
-	struct run_report report = { .options = o, .result = &ob->result, .uncontrolled = &ob->tally };
+	struct run_report report = { .options = o, .result = &ob->result, .uncontrolled = &ob->tally, .image = image };
 	bool standard = o->report && !strcmp(o->report, "-");
 	_cleanup_free_ char *text = NULL;
 	bool failed;
@@ -165,15 +165,24 @@ static void show_seed(const struct run_options *o, const struct observed *ob)
 
 int observed_main(const struct run_options *o)
 {
-	_cleanup_schedule_ struct schedule recorded = { 0 }, followed = { 0 };
 	_cleanup_launch_ struct launch launch = { 0 };
+	struct error err = { 0 };
+
+	if (launch_init(&launch, o, &err) < 0) {
+		log_error("%s", err.text);
+		return EXIT_CODE_TOOL;
+	}
+	return observed_request(o, &launch.request, NULL);
+}
+
+int observed_request(const struct run_options *o, struct run_request *request, const char *image)
+{
+	_cleanup_schedule_ struct schedule recorded = { 0 }, followed = { 0 };
 	struct observed ob = OBSERVED_NOTHING;
 	struct error err = { 0 };
 	int r;
 
-	r = launch_init(&launch, o, &err);
-	if (r == 0)
-		r = open_log(o, &ob, &err);
+	r = open_log(o, &ob, &err);
 	if (r == 0)
 		r = read_schedule(o, &followed, &ob, &err);
 	if (r < 0) {
@@ -184,13 +193,13 @@ int observed_main(const struct run_options *o)
 	if (!o->quiet && !isatty(STDOUT_FILENO))
 		ob.progress_fd = STDERR_FILENO;
 	ob.record = o->record_schedule ? &recorded : NULL;
-	r = observed_run(&ob, o, &launch.request, &err);
+	r = observed_run(&ob, o, request, &err);
 	if (ob.log_fd >= 0)
 		(void)close(ob.log_fd);
 	if (r >= 0)
 		r = end_schedules(o, &ob, &err);
 	if (r >= 0)
-		r = write_report(o, &ob, &err);
+		r = write_report(o, &ob, image, &err);
 	if (r < 0) {
 		log_error("%s", err.text);
 		if (ob.result.exit_code == EXIT_CODE_TOOL && ob.result.turns == 0)

@@ -44,4 +44,7 @@ int observed_run(struct observed *ob, const struct run_options *o, struct run_re
  */
 int observed_main(const struct run_options *o);
 
+/* The same for a request that is made already. `image` is the digest of the image that is run, for the report, or NULL. */
+int observed_request(const struct run_options *o, struct run_request *request, const char *image);
+
 #endif

@@ -135,6 +135,8 @@ char *report_to_json(const struct run_report *report)
 			 instructions_to_json(report), "switches", number(stats->switches), "signals",
 			 number(stats->signals), "births", number(stats->births), "execs", number(stats->execs), "deaths",
 			 number(stats->deaths), "uncontrolled", uncontrolled_to_json(report->uncontrolled));
+	if (root && report->image && json_object_set_new(root, "image", json_string(report->image)) < 0)
+		root = (json_decref(root), NULL);
 	if (root)
 		text = json_dumps(root, JSON_INDENT(2));
 	json_decref(root);
@@ -183,6 +185,8 @@ void report_print(FILE *f, const struct run_report *report)
 	char fingerprint[HASH_HEX_SIZE], text[FORMAT_SIZE], real[FORMAT_SIZE];
 
 	(void)fprintf(f, "summary: %s, exit status %d\n", run_end_name(result->end), result->exit_code);
+	if (report->image)
+		(void)fprintf(f, "  image         %s\n", report->image);
 	(void)fprintf(f, "  turns         %" PRIu64 ", %" PRIu64 " changes of thread\n", result->turns, result->stats.switches);
 	(void)fprintf(f, "  virtual time  %s s\n", format_duration_ns(result->virtual_ns, text));
 	(void)fprintf(f, "  real time     %s s\n", format_duration_ns(result->real_ns / 1000000 * 1000000, real));

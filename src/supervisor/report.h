@@ -13,6 +13,7 @@ struct run_report {
 	const struct run_options *options;
 	const struct run_result *result;
 	const struct tally *uncontrolled;
+	const char *image; /* digest of the image whose files they were; NULL: none */
 };
 
 /* The JSON document; the caller frees. NULL when out of memory. */

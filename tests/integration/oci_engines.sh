@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Container engines with this runtime: podman, and containerd through ctr. Each is left out, with the reason, where it is absent.
+# Container engines with this runtime: podman, containerd through ctr, docker. Each is left out, with the reason, where it is absent.
 . "$top_srcdir/tests/integration/lib.sh"
 . "$top_srcdir/tests/integration/oci_lib.sh"
 rootfs "$work/rootfs"
@@ -31,6 +31,34 @@ ro" "podman run: user, read-only root, volume"
 	expect 127 "podman run: no such program"
 	run "${pod[@]}" run --rm --network=none localhost/busy:1 /etc
 	expect 126 "podman run: no program"
+	run "${pod[@]}" run --rm --network=none --rootfs "$work/rootfs" sh -c 'id -u; uname -n'
+	expect 0 "podman run --rootfs"
+	run "${pod[@]}" run --rm -t --network=none localhost/busy:1 sh -c 'tty; stty size >/dev/null && echo sized'
+	ok "podman run -t: a terminal" grep -q /dev/pts/0 out
+	ok "podman run -t: it has a size" grep -q sized out
+	status=0
+	echo typed | timeout 60 "${pod[@]}" run --rm -i --network=none localhost/busy:1 cat >out 2>err || status=$?
+	expect_out typed "podman run -i: input, and its end"
+	run "${pod[@]}" run --rm --network=none --annotation org.hermit.epoch=2001-01-01T00:00:00Z localhost/busy:1 date -u +%Y
+	expect_out 2001 "podman run: an annotation"
+	run "${pod[@]}" run --rm --network=none --annotation org.hermit.seed=many localhost/busy:1 true
+	expect 126 "podman run: a wrong annotation"
+	expect_err_has 'org.hermit.seed.*many' "podman run: a wrong annotation is named"
+	run "${pod[@]}" run --network=none --name again --restart=on-failure:2 localhost/busy:1 sh -c 'echo once >>/count; test $(wc -l </count) = 3'
+	until_true sh -c 'test "$("$@" inspect again --format "{{.State.ExitCode}} {{.RestartCount}}")" = "0 2"' sh "${pod[@]}"
+	equal "0 2" "$("${pod[@]}" inspect again --format '{{.State.ExitCode}} {{.RestartCount}}')" "podman run --restart"
+	run "${pod[@]}" rm -f again
+	run "${pod[@]}" run -d --network=none --name hc --health-cmd 'test -e /healthy' --health-interval=disable localhost/busy:1 sh -c 'sleep 5000'
+	run "${pod[@]}" healthcheck run hc
+	expect 1 "podman healthcheck: not yet"
+	run "${pod[@]}" exec hc touch /healthy
+	run "${pod[@]}" healthcheck run hc
+	expect 0 "podman healthcheck: now"
+	run "${pod[@]}" kill -s KILL hc
+	expect 0 "podman kill"
+	run "${pod[@]}" wait hc
+	expect_out 137 "podman wait"
+	run "${pod[@]}" rm hc
 	run "${pod[@]}" run -d --network=none --name c1 localhost/busy:1 sh -c 'trap "echo term; exit 7" TERM; echo up; tail -f /dev/null & wait'
 	expect 0 "podman run -d"
 	until_true sh -c '"$@" logs c1 2>/dev/null | grep -q up' sh "${pod[@]}"
@@ -89,7 +117,73 @@ with_containerd()
 	wait $daemon 2>/dev/null
 }
 
+with_docker()
+{
+	local daemon
+	printf '{ "bridge": "none", "iptables": false, "data-root": "%s", "exec-root": "%s", "pidfile": "%s", "hosts": ["unix://%s"],
+	"exec-opts": ["native.cgroupdriver=cgroupfs"], "storage-driver": "vfs", "runtimes": { "hermit": { "path": "%s" } } }' \
+		"$work/dk/data" "$work/dk/exec" "$work/dk/pid" "$work/dk/s" "$supervisor" >daemon.json
+	dockerd --config-file daemon.json >dockerd.log 2>&1 &
+	daemon=$!
+	dk=(docker -H "unix://$work/dk/s")
+	if ! until_true sh -c '"$@" version >/dev/null 2>&1 || ! kill -0 '"$daemon" sh "${dk[@]}" || ! kill -0 $daemon 2>/dev/null; then
+		printf 'docker left out: dockerd does not start here: %s\n' "$(tail -1 dockerd.log)"
+		return
+	fi
+	tried=$((tried + 1))
+	[ -e image.tar ] || tar -C "$work/rootfs" -c . >image.tar
+	run "${dk[@]}" import image.tar busy:1
+	expect 0 "docker import"
+	on=(run --runtime hermit --network none)
+	run "${dk[@]}" "${on[@]}" --rm busy:1 sh -c 'date -u +%Y-%m; exit 3'
+	expect 3 "docker run: exit status"
+	expect_out "2026-01" "docker run: output"
+	status=0
+	echo typed | timeout 60 "${dk[@]}" "${on[@]}" --rm -i busy:1 cat >out 2>err || status=$?
+	expect_out typed "docker run -i"
+	run "${dk[@]}" "${on[@]}" --rm --user 5:6 --read-only -v "$work:/mnt:ro" -e A=b busy:1 sh -c 'id -u; echo $A; test -d /mnt/rootfs; touch /x 2>/dev/null || echo ro'
+	expect_out "5
+b
+ro" "docker run: user, environment, read-only root, volume"
+	run "${dk[@]}" "${on[@]}" --rm busy:1 /no/such/program
+	expect 127 "docker run: no such program"
+	run "${dk[@]}" "${on[@]}" --rm busy:1 /etc
+	expect 126 "docker run: no program"
+	run "${dk[@]}" "${on[@]}" -d --name d1 busy:1 sh -c 'trap "echo term; exit 7" TERM; echo up; tail -f /dev/null & wait'
+	expect 0 "docker run -d"
+	until_true sh -c '"$@" logs d1 2>/dev/null | grep -q up' sh "${dk[@]}"
+	run "${dk[@]}" exec d1 sh -c 'echo inside; exit 5'
+	expect 5 "docker exec: exit status"
+	expect_out inside "docker exec: output"
+	run "${dk[@]}" pause d1
+	expect 0 "docker pause"
+	run "${dk[@]}" unpause d1
+	expect 0 "docker unpause"
+	run "${dk[@]}" top d1
+	expect 0 "docker top"
+	run "${dk[@]}" update --memory 64m --memory-swap 64m d1
+	expect 0 "docker update"
+	run "${dk[@]}" stop -t 20 d1
+	expect 0 "docker stop"
+	equal "7 exited" "$("${dk[@]}" inspect d1 --format '{{.State.ExitCode}} {{.State.Status}}')" "docker inspect"
+	run "${dk[@]}" logs d1
+	expect_out "up
+term" "docker logs"
+	run "${dk[@]}" restart d1
+	expect 0 "docker restart"
+	run "${dk[@]}" kill d1
+	expect 0 "docker kill"
+	run "${dk[@]}" wait d1
+	expect_out 137 "docker wait"
+	run "${dk[@]}" rm -f d1
+	expect 0 "docker rm"
+	kill $daemon
+	wait $daemon 2>/dev/null
+	umount -R "$work"/dk/* 2>/dev/null
+}
+
 if command -v podman >/dev/null && command -v conmon >/dev/null; then with_podman; else echo "podman left out: not installed"; fi
 if command -v containerd >/dev/null && command -v ctr >/dev/null; then with_containerd; else echo "containerd left out: not installed"; fi
+if command -v dockerd >/dev/null && command -v docker >/dev/null; then with_docker; else echo "docker left out: not installed"; fi
 [ "$tried" -gt 0 ] || skip "no engine that works here"
 finish

@@ -67,7 +67,7 @@ run rt exec d /bin/sh -c 'kill -9 $$'
 expect 137 "exec: killed"
 run rt exec d /no/such/program
 expect 255 "exec of what is not there"
-expect_err_has 'No such file or directory' "exec of what is not there"
+expect_err_has 'no such file or directory' "exec of what is not there"
 run rt exec d nothing
 expect_err_has 'executable file not found in \$PATH' "exec of what is not in the path"
 run rt exec --cwd /no/such/directory d /bin/true
@@ -171,7 +171,7 @@ spec: 1.2.1" "--version"
 bundle missing x '.process.args = ["/no/such"]'
 run rt create --bundle missing m
 expect 1 "create without a program"
-expect_err_has 'No such file or directory' "create without a program"
+expect_err_has 'no such file or directory' "create without a program"
 bundle missing x '.process.args = ["nothing"]'
 run rt run --bundle missing m
 expect 1 "run without a program"

@@ -25,7 +25,7 @@ run "$hermit" run /no/such/path
 expect 127 "no such path"
 run "$hermit" run /etc/passwd
 expect 126 "not executable"
-expect_err_has "^hermit: .*/etc/passwd.*Permission denied" "not executable is explained"
+expect_err_has "^hermit: .*/etc/passwd.*permission denied" "not executable is explained"
 run "$hermit" run /etc
 expect 126 "a directory"
 printf 'not a program\n' >text && chmod +x text

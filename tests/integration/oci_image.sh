@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# hermit oci run: images without an engine. The image is made here: a layer, a configuration, a manifest, an index.
+. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/oci_lib.sh"
+export XDG_CACHE_HOME=$work/cache
+
+# blob FILE: puts it into the layout; says its descriptor's digest and size
+blob()
+{
+	local sum
+	sum=$(sha256sum "$1" | cut -d' ' -f1)
+	cp "$1" "layout/blobs/sha256/$sum"
+	printf '"digest": "sha256:%s", "size": %s' "$sum" "$(stat -c %s "$1")"
+}
+
+rootfs "$work/rootfs"
+mkdir -p layout/blobs/sha256
+echo '{"imageLayoutVersion": "1.0.0"}' >layout/oci-layout
+tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -C rootfs -cf layer.tar .
+layer=$(blob layer.tar)
+echo "{\"architecture\": \"amd64\", \"os\": \"linux\", \"config\": {\"Env\": [\"PATH=/bin\", \"WORD=said\"], \"Entrypoint\": [\"/bin/sh\", \"-c\"],
+	\"Cmd\": [\"echo \$WORD; date -u +%Y; head -c 8 /dev/urandom | md5sum; echo x >/tmp/x; ls /tmp; exit 4\"], \"WorkingDir\": \"/etc\"},
+	\"rootfs\": {\"type\": \"layers\", \"diff_ids\": [\"sha256:$(sha256sum layer.tar | cut -d' ' -f1)\"]}}" >config.blob
+config=$(blob config.blob)
+echo "{\"schemaVersion\": 2, \"config\": {\"mediaType\": \"application/vnd.oci.image.config.v1+json\", $config},
+	\"layers\": [{\"mediaType\": \"application/vnd.oci.image.layer.v1.tar\", $layer}]}" >manifest.blob
+manifest=$(blob manifest.blob)
+echo "{\"schemaVersion\": 2, \"manifests\": [{\"mediaType\": \"application/vnd.oci.image.manifest.v1+json\", $manifest,
+	\"annotations\": {\"org.opencontainers.image.ref.name\": \"one\"}}]}" >layout/index.json
+digest=$(echo "{$manifest}" | jq -r .digest)
+
+# Without its helpers, in a PATH that has none of them
+mkdir bare
+run env PATH="$work/bare" "$hermit" oci run layout
+expect 125 "without umoci"
+expect_err_has 'umoci is not installed' "without umoci"
+run env PATH="$work/bare" "$hermit" oci run layer.tar
+expect 125 "without skopeo"
+expect_err_has 'skopeo is not installed' "without skopeo"
+run "$hermit" oci run nowhere
+expect 125 "no such image"
+run "$hermit" oci run layout:two
+expect 125 "no such tag"
+expect_err_has 'there is no such tag' "no such tag"
+run "$hermit" oci walk
+expect 125 "no such subcommand"
+command -v umoci >/dev/null || { echo "the rest left out: umoci is not installed"; finish; }
+
+run "$hermit" oci run --report=report.json layout
+expect 4 "the image's own command: exit status"
+equal "said 2026 x" "$(sed 2d out | head -1) $(sed -n 2p out) $(tail -1 out)" "output"
+equal "$digest" "$(jq -r .image report.json)" "the digest in the report"
+cp out first
+for i in 1 2 3 4 5; do
+	run "$hermit" oci run layout:one
+	ok "run $i is the same" cmp -s first out
+done
+run "$hermit" oci run --seed=9 layout
+ok "another seed" sh -c '! cmp -s first out'
+run "$hermit" oci run --summary layout 'pwd; ls /tmp; exit 6'
+expect 6 "another command, the same entry point"
+expect_out "/etc" "a fresh layer for each run; the image's directory"
+expect_err_has "image +$digest" "the digest in the summary"
+ok "the image is unpacked once, and unchanged" [ ! -e "$work/cache/hermit/images/${digest#sha256:}/rootfs/tmp/x" ]
+equal 1 "$(ls cache/hermit/images | wc -l)" "one image in the cache"
+ok "nothing is mounted" sh -c '! grep -q hermit/images /proc/self/mountinfo'
+sed 's/"sha256:/"sha256:..\/..\//' layout/index.json >index.new && mkdir evil && cp -r layout/. evil/ && mv index.new evil/index.json
+run "$hermit" oci run evil
+expect 125 "a digest that is a path"
+if command -v skopeo >/dev/null; then
+	skopeo copy --insecure-policy oci:layout:one docker-archive:archive.tar:busy:1 >skopeo.out 2>&1 || fail "skopeo: $(tail -1 skopeo.out)"
+	run "$hermit" oci run archive.tar
+	expect 4 "an archive of docker save"
+	ok "an archive of docker save: output" cmp -s first out
+	skopeo copy --insecure-policy oci:layout:one dir:flat >skopeo.out 2>&1 || fail "skopeo: $(tail -1 skopeo.out)"
+	run "$hermit" oci run flat
+	expect 4 "a directory of skopeo's"
+	ok "a directory of skopeo's: output" cmp -s first out
+	equal "" "$(ls -d /var/tmp/hermit-image.* 2>/dev/null)" "nothing temporary is left"
+fi
+finish
