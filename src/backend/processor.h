@@ -21,7 +21,7 @@ enum processor_counter {
 	PROCESSOR_COUNTER_UNKNOWN = 0,
 	PROCESSOR_COUNTER_ABSENT,  /* no such event on this host */
 	PROCESSOR_COUNTER_DENIED,  /* there may be one, but not for this user (perf_event_paranoid, seccomp) */
-	PROCESSOR_COUNTER_ZERO,	   /* opens, and counts nothing */
+	PROCESSOR_COUNTER_ZERO,	   /* is present, and counts nothing */
 	PROCESSOR_COUNTER_INEXACT, /* counts, but not twice the same for the same work */
 	PROCESSOR_COUNTER_WORKS,
 };

@@ -174,6 +174,7 @@ enum {
 	GUEST_CAN_HOOK = 1 << 0,   /* VERDICT_HOOK works */
 	GUEST_CAN_PATCH = 1 << 1,  /* exec_setup can rewrite the vDSO */
 	GUEST_CAN_STEP = 1 << 2,
+	GUEST_CAN_COUNT = 1 << 3,  /* count_branches works, exactly: the same code has the same count each time */
 };
 
 struct guest;
@@ -281,6 +282,12 @@ struct guest_ops {
 	 * stopped in any case when the limit is over. May do nothing; may be NULL.
 	 */
 	int (*seek_loop)(struct guest *g, int task, bool others);
+
+	/*
+	 * Conditional branches that the (stopped or parked) task has retired in user mode since its birth. Only where a hardware counter is there
+	 * and counts, which a return code of the host does not prove; no engine needs it. NULL without GUEST_CAN_COUNT.
+	 */
+	int (*count_branches)(struct guest *g, int task, uint64_t *ret_count);
 
 	int (*signal_state)(struct guest *g, int task, struct signal_state *ret_state);
 	/* Queues a signal: to the thread, or to its whole process. */

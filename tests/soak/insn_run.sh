@@ -4,7 +4,7 @@
 HERMIT_INSN_RUNS=${HERMIT_INSN_RUNS:-50} "$top_srcdir/tests/integration/insn_run.sh" || exit
 # shellcheck source=tests/integration/lib.sh
 . "$top_srcdir/tests/integration/lib.sh"
-RUN_LIMIT=300
+RUN_LIMIT=900
 ${CC##ccache } -O2 -o hot "$top_srcdir/tests/guests/insn_hot.c" || fail "hot does not build"
 run "$hermit" run --summary -- ./hot
 expect 0 "a million RDTSC"

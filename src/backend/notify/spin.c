@@ -23,7 +23,7 @@
 #include "engine/spin.h"
 #include "insn/effect.h"
 
-enum { LOOK_RATIO = 100, STEPS_FIRST = 128, STEPS_AGAIN = 256, STEPS_MOST = 4096, XSTATE_SIZE = 8192, FORCED_AGAIN_MS = 100 };
+enum { LOOK_RATIO = 100, STEPS_FIRST = 128, STEPS_AGAIN = 256, STEPS_FORCED_AGAIN = 1024, STEPS_MOST = 4096, XSTATE_SIZE = 8192, FORCED_AGAIN_MS = 100 };
 
 /* All that an instruction can depend on. */
 struct look_state {
@@ -307,45 +307,54 @@ static int stop_running(struct notify *n, struct notify_task *t)
 	return r < 0 ? r : 0;
 }
 
-static uint64_t now_ms(void)
+/* Processor time of this process: on a busy host a look takes long without costing much. */
+static uint64_t used_ms(void)
 {
-	struct timespec now;
+	struct timespec now = { 0 };
 
-	/* a call: this process may have forgone RDTSC, which the C library's way would read */
-	(void)syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+	/* a call: this process may have forgone RDTSC, which the C library's way could read */
+	(void)syscall(SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, &now);
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* A look that found nothing: the next one may take longer, and is the later. */
-static void pay(struct notify *n, uint64_t began_ms)
+/* A look that found nothing: the next one may take longer, and is the later. What the supervisor uses the stepped task uses, too. */
+static void pay(struct notify *n, uint64_t used_before_ms)
 {
 	n->spun = false;
-	n->look_next_ms = n->silent_total_ms + (now_ms() - began_ms + 1) * LOOK_RATIO;
+	n->look_next_ms = n->silent_total_ms + (2 * (used_ms() - used_before_ms) + 1) * LOOK_RATIO;
 	if (n->look_steps < STEPS_MOST)
 		n->look_steps *= 2;
+}
+
+/* How many steps to look for a loop, 0: not now. One that has to be left is looked at once more, as long as it may be. */
+static uint64_t steps_of_look(struct notify *n, bool forced)
+{
+	if (!n->look_steps)
+		n->look_steps = STEPS_FIRST;
+	if (forced)
+		return n->forced_before ? STEPS_FORCED_AGAIN : STEPS_MOST;
+	return n->silent_total_ms >= n->look_next_ms ? n->look_steps : 0;
 }
 
 int notify_seek_loop(struct guest *g, int task, bool others)
 {
 	struct notify *n = notify_of(g);
 	struct notify_task *t = notify_find(g, task);
-	bool due = n->silent_total_ms >= n->look_next_ms, forced;
-	uint64_t began = now_ms();
+	uint64_t used = used_ms(), steps;
+	bool forced;
 	int r;
 
 	forced = others && n->spin_limit_ms && n->silent_ms >= (n->forced_before ? FORCED_AGAIN_MS : n->spin_limit_ms);
-	if (!t || t->where != WHERE_RUNNING || t->expect != EXPECT_NOTHING || (!due && !forced))
+	steps = steps_of_look(n, forced);
+	if (!t || t->where != WHERE_RUNNING || t->expect != EXPECT_NOTHING || !steps)
 		return 0;
-	if (!n->look_steps)
-		n->look_steps = STEPS_FIRST;
 	r = stop_running(n, t);
 	if (r <= 0)
 		return r;
-	r = due ? look_for_loop(n, t, n->look_steps, 0, false) : LOOKED_IN_VAIN;
+	r = look_for_loop(n, t, steps, 0, false);
 	if (r != LOOKED_IN_VAIN)
 		return r < 0 ? r : 0;
-	if (due)
-		pay(n, began);
+	pay(n, used);
 	if (!forced)
 		return companion_go(t->tid, 0);
 	n->forced_before = true;
