@@ -218,6 +218,9 @@ static int idle(struct engine *e, struct step *step, bool *ret_decided)
 	r = spinners_go_on(e);
 	if (r != 0)
 		return r < 0 ? r : 0;
+	r = outside ? 0 : waits_network(e);
+	if (r != 0)
+		return r < 0 ? r : 0;
 	if (!outside) {
 		step->kind = STEP_DEADLOCK;
 		*ret_decided = true;

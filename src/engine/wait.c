@@ -15,6 +15,9 @@
 #include "engine/netlink_socket.h"
 #include "engine/network.h"
 
+/* The kernel's TCP_DELACK_MAX, and as much again. */
+enum { LATE_ACK_MS = 400 };
+
 void wait_drop(struct engine *e, struct task *t)
 {
 	for (size_t i = 0; i < t->wait.n_polls; i++)
@@ -305,6 +308,24 @@ int waits_outside(struct engine *e, int timeout_ms, bool anyway)
 	r = e->g->ops->handles_poll(e->g, polls, n, timeout_ms);
 	if (r <= 0)
 		return r;
+	r = wake_ready(e, polls);
+	return r < 0 ? r : 1;
+}
+
+int waits_network(struct engine *e)
+{
+	_cleanup_free_ struct handle_poll *polls = NULL;
+	size_t n;
+	int r;
+
+	if (!e->network_used)
+		return 0;
+	r = collect(e, &polls, &n);
+	if (r < 0 || !n)
+		return r;
+	r = e->g->ops->handles_poll(e->g, polls, n, LATE_ACK_MS);
+	if (r <= 0)
+		return r == -EINTR ? 0 : r;
 	r = wake_ready(e, polls);
 	return r < 0 ? r : 1;
 }

@@ -70,6 +70,11 @@ uint64_t waits_next_deadline(struct engine *e);
 /* Wakes those that wait for anything to happen. */
 int waits_kick(struct engine *e);
 /*
+ * For when nobody can go on. On addresses that the guest has given itself the kernel acknowledges late, in real time, and a sender may wait for
+ * that: a moment is granted. 1 somebody can go on, 0 not, -errno.
+ */
+int waits_network(struct engine *e);
+/*
  * Waits in real time for external input that a blocked task waits for: 1 something is there, 0 time over, -EINTR; -ENOENT: there is
  * none (unless `anyway`: then time passes all the same).
  */
