@@ -190,6 +190,8 @@ struct guest_ops {
 	/* Memory: all len bytes or -EFAULT. */
 	int (*read)(struct guest *g, int task, uint64_t addr, void *buf, size_t len);
 	int (*write)(struct guest *g, int task, uint64_t addr, const void *buf, size_t len);
+	/* Is there memory in the whole range, whatever may be done with it? 1, 0, or -errno. May be NULL. */
+	int (*memory_mapped)(struct guest *g, int task, uint64_t addr, uint64_t len);
 	/* Is an event waiting that no task made (a host signal)? 1, 0, or -errno. */
 	int (*outside_pending)(struct guest *g);
 

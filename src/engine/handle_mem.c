@@ -155,16 +155,31 @@ static const unsigned char advice_actions[] = {
 	[101 /* MADV_SOFT_OFFLINE */] = ADVICE_EPERM,
 };
 
+/* Advice without effect: what is wrong with the range is said all the same. */
+static int ignore_advice(struct engine *e, struct task *t, struct verdict *v)
+{
+	uint64_t addr = t->call.args[0], len;
+	int r = 1;
+
+	if (addr % MACHINE_PAGE || __builtin_add_overflow(t->call.args[1], MACHINE_PAGE - 1, &len))
+		return verdict_errno(v, EINVAL);
+	len -= len % MACHINE_PAGE;
+	if (addr + len < addr)
+		return verdict_errno(v, EINVAL);
+	if (len && e->g->ops->memory_mapped)
+		r = e->g->ops->memory_mapped(e->g, t->id, addr, len);
+	return r < 0 ? r : verdict_errno(v, r ? 0 : ENOMEM);
+}
+
 int handle_mem_madvise(struct engine *e, struct task *t, struct verdict *v)
 {
 	uint32_t advice = (uint32_t)t->call.args[2];
 
-	(void)e;
 	switch (advice < ARRAY_SIZE(advice_actions) ? advice_actions[advice] : 0) {
 	case ADVICE_KERNEL:
 		return verdict_continue(v);
 	case ADVICE_IGNORE:
-		return verdict_errno(v, t->call.args[0] % MACHINE_PAGE ? EINVAL : 0);
+		return ignore_advice(e, t, v);
 	case ADVICE_EPERM:
 		return verdict_errno(v, EPERM);
 	default:

@@ -137,16 +137,35 @@ int handle_poll_poll(struct engine *e, struct task *t, struct verdict *v)
 	return poll_common(e, t, &p, v);
 }
 
-/* The remaining time of ppoll, select, pselect6 after it ran out is zero. */
-static int write_zero_time(struct engine *e, struct task *t, uint64_t addr, struct verdict *v)
+/* ppoll, select and pselect6 write back what is left of the time, in virtual time: a timespec (unit 1) or timeval (unit 1000). */
+static int write_rest(struct engine *e, struct task *t, uint64_t addr, int64_t unit)
 {
-	static const int64_t zero[2];
+	uint64_t rest = t->call.scratch[0] > e->clock.now_ns ? t->call.scratch[0] - e->clock.now_ns : 0;
+	const int64_t parts[2] = { (int64_t)(rest / NS_PER_S), (int64_t)(rest % NS_PER_S) / unit };
 	int r;
 
-	if (v->kind != VERDICT_RETURN || v->value != 0 || !addr)
-		return 0;
-	r = guest_write(e, t, addr, zero, sizeof(zero));
+	r = guest_write(e, t, addr, parts, sizeof(parts));
 	return r == -EFAULT ? 0 : r;
+}
+
+/* The call's end, when there is a time to write back: after it ran out, or before the wait is given up for a signal, or after the kernel ran it. */
+static int end_timed(struct engine *e, struct task *t, const struct patience *p, uint64_t addr, int64_t unit, struct verdict *v)
+{
+	if (!addr || p->forever || !p->ns)
+		return 0;
+	t->call.scratch[0] = time_add(t->call.start_ns, p->ns);
+	if (v->kind == VERDICT_CONTINUE)
+		v->kind = VERDICT_HOOK;
+	else if ((v->kind == VERDICT_RETURN && v->value == 0) || (v->kind == VERDICT_BLOCK && wait_interrupted(t)))
+		return write_rest(e, t, addr, unit);
+	return 0;
+}
+
+/* The kernel has run it, and has written what was left of the host's time. */
+static int timed_done(struct engine *e, struct task *t, uint64_t addr, int64_t unit, struct verdict *v)
+{
+	v->kind = VERDICT_GO;
+	return t->call.result == -EFAULT || t->call.result == -EBADF || t->call.result == -EINVAL ? 0 : write_rest(e, t, addr, unit);
 }
 
 int handle_poll_ppoll(struct engine *e, struct task *t, struct verdict *v)
@@ -155,14 +174,15 @@ int handle_poll_ppoll(struct engine *e, struct task *t, struct verdict *v)
 	struct patience p;
 	int r;
 
+	if (t->call.done)
+		return timed_done(e, t, a[2], 1, v);
 	r = read_patience(e, t, a[2], 1, &p);
 	if (r)
 		return r < 0 ? r : verdict_errno(v, r);
 	r = apply_sigmask(e, t, a[3]);
-	if (r)
-		return r < 0 ? r : verdict_continue(v);
-	r = poll_common(e, t, &p, v);
-	return r < 0 ? r : write_zero_time(e, t, a[2], v);
+	if (r >= 0)
+		r = r ? verdict_continue(v) : poll_common(e, t, &p, v);
+	return r < 0 ? r : end_timed(e, t, &p, a[2], 1, v);
 }
 
 /* The descriptors of one select set. 1: a descriptor is bad. */
@@ -225,11 +245,13 @@ int handle_poll_select(struct engine *e, struct task *t, struct verdict *v)
 	struct patience p;
 	int r;
 
+	if (t->call.done)
+		return timed_done(e, t, t->call.args[4], 1000, v);
 	r = read_patience(e, t, t->call.args[4], 1000, &p);
 	if (r)
 		return r < 0 ? r : verdict_errno(v, r);
 	r = select_common(e, t, &p, v);
-	return r < 0 ? r : write_zero_time(e, t, t->call.args[4], v);
+	return r < 0 ? r : end_timed(e, t, &p, t->call.args[4], 1000, v);
 }
 
 int handle_poll_pselect6(struct engine *e, struct task *t, struct verdict *v)
@@ -239,6 +261,8 @@ int handle_poll_pselect6(struct engine *e, struct task *t, struct verdict *v)
 	struct patience p;
 	int r;
 
+	if (t->call.done)
+		return timed_done(e, t, a[4], 1, v);
 	r = read_patience(e, t, a[4], 1, &p);
 	if (r)
 		return r < 0 ? r : verdict_errno(v, r);
@@ -246,10 +270,9 @@ int handle_poll_pselect6(struct engine *e, struct task *t, struct verdict *v)
 	if (r < 0)
 		return r == -EFAULT ? verdict_errno(v, EFAULT) : r;
 	r = apply_sigmask(e, t, mask[0]);
-	if (r)
-		return r < 0 ? r : verdict_continue(v);
-	r = select_common(e, t, &p, v);
-	return r < 0 ? r : write_zero_time(e, t, a[4], v);
+	if (r >= 0)
+		r = r ? verdict_continue(v) : select_common(e, t, &p, v);
+	return r < 0 ? r : end_timed(e, t, &p, a[4], 1, v);
 }
 
 /* A set that holds a signalfd, or such a set, can only be asked by the guest itself. */

@@ -34,12 +34,14 @@ struct posix_timer {
 	struct process *process;
 	int id;
 	int clock_id;
+	bool cpu;     /* counts CPU time: of the thread, or (0) of the process */
+	int cpu_vtid;
 	int how;    /* SIGEV_ */
 	int signo;
 	int vtid;   /* SIGEV_THREAD_ID */
 	uint64_t value; /* sigval */
 	bool armed;
-	uint64_t interval_ns, deadline_ns;
+	uint64_t interval_ns, deadline_ns; /* in what it counts */
 	uint64_t overrun;      /* expiries since the signal that is pending now was queued */
 	uint64_t last_overrun; /* what timer_getoverrun(2) says */
 };
@@ -58,10 +60,20 @@ void itimers_deinit(struct engine *e, struct itimers *timers);
 bool itimers_count_cpu(const struct itimers *timers);
 
 /* The CPU time at which one of these is due; TIME_NEVER: none. */
-uint64_t itimers_next_cpu(const struct itimers *timers);
+uint64_t itimers_next_cpu(const struct engine *e, const struct itimers *timers);
 
 /* The process has used CPU time: fires what counts it. */
 int itimers_cpu(struct engine *e, struct process *p);
+
+/* posix_timer.c: the parts of these that are about timers of timer_create(2). */
+void posix_timers_free(struct engine *e, struct itimers *timers);
+bool posix_timers_count_cpu(const struct itimers *timers);
+uint64_t posix_timers_next_cpu(const struct engine *e, const struct itimers *timers);
+int posix_timers_cpu(struct engine *e, struct process *p);
+
+/* A thread of the process that can be sent to, NULL: none. Sends, and lets those know who wait. */
+struct task *itimers_any_task(struct engine *e, struct process *p);
+int itimers_queue_signal(struct engine *e, struct process *p, struct task *t, bool to_thread, const siginfo_t *info);
 
 /* A signal of a POSIX timer is about to be delivered: fills in how often it ran over. */
 void itimers_delivered(struct process *p, siginfo_t *info);

@@ -138,10 +138,10 @@ static uint64_t count_spinning(const struct engine *e, const struct process *p)
 }
 
 /* The processor time at which something happens to the process. */
-static uint64_t cpu_deadline(const struct process *p)
+static uint64_t cpu_deadline(const struct engine *e, const struct process *p)
 {
 	const struct rlimit *limit = &p->traits.limits[RLIMIT_CPU];
-	uint64_t next = itimers_next_cpu(&p->itimers), ns;
+	uint64_t next = itimers_next_cpu(e, &p->itimers), ns;
 
 	if (p->traits.cpu_limit_next_ns && p->traits.cpu_limit_next_ns < next)
 		next = p->traits.cpu_limit_next_ns;
@@ -156,7 +156,7 @@ uint64_t spinners_deadline(const struct engine *e)
 	const struct task *t;
 
 	LL_FOREACH(e->tasks, t) {
-		if (t->state != TASK_SPINNING || (at = cpu_deadline(t->process)) == TIME_NEVER)
+		if (t->state != TASK_SPINNING || (at = cpu_deadline(e, t->process)) == TIME_NEVER)
 			continue;
 		mine = count_spinning(e, t->process);
 		rest = at > t->process->cpu_ns ? at - t->process->cpu_ns : 0;

@@ -149,7 +149,7 @@ static int wake_all(struct engine *e)
 	if (r >= 0)
 		r = signals_wake(e);
 	/* While one task keeps its turn nobody else is asked: that is what "run until block" saves. */
-	if (r >= 0 && (e->options.chaos.on || sched_peek(&e->sched) != e->last)) {
+	if (r >= 0 && (e->options.chaos.on || !sched_peek(&e->sched) || sched_peek(&e->sched) != e->last)) {
 		r = waits_poll(e);
 		if (r >= 0)
 			r = waits_kick(e);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which object is behind an address: for futexes shared between address spaces. */
+/* What is mapped at an address: which object, for futexes shared between address spaces; anything at all. */
 #include "backend/notify/notify.h"
 
 #include <errno.h>
@@ -36,22 +36,57 @@ static bool parse_mapping(const char *line, struct mapping *m)
 	return true;
 }
 
+static int open_mappings(struct notify *n, pid_t tid, FILE **ret_file)
+{
+	int fd = procfs_open(n, tid, "maps", O_RDONLY);
+
+	if (fd < 0)
+		return fd;
+	*ret_file = fdopen(fd, "r");
+	if (*ret_file)
+		return 0;
+	cleanup_close(&fd);
+	return -ENOMEM;
+}
+
+int notify_memory_mapped(struct guest *g, int task, uint64_t addr, uint64_t len)
+{
+	const struct notify_task *t = notify_find(g, task);
+	_cleanup_fclose_ FILE *f = NULL;
+	_cleanup_free_ char *line = NULL;
+	struct mapping m;
+	size_t room = 0;
+	uint64_t end;
+	int r;
+
+	if (!t)
+		return -ESRCH;
+	if (__builtin_add_overflow(addr, len, &end))
+		return 0;
+	r = open_mappings(notify_of(g), t->tid, &f);
+	if (r < 0)
+		return r;
+	while (addr < end && getline(&line, &room, f) > 0) {
+		if (!parse_mapping(line, &m) || addr >= m.end)
+			continue;
+		if (addr < m.start)
+			return 0;
+		addr = m.end;
+	}
+	return addr >= end;
+}
+
 static int find_mapping(struct notify *n, pid_t tid, uint64_t addr, struct mapping *ret_mapping)
 {
 	_cleanup_fclose_ FILE *f = NULL;
 	_cleanup_free_ char *line = NULL;
 	struct mapping m;
 	size_t room = 0;
-	int fd;
+	int r;
 
-	fd = procfs_open(n, tid, "maps", O_RDONLY);
-	if (fd < 0)
-		return fd;
-	f = fdopen(fd, "r");
-	if (!f) {
-		cleanup_close(&fd);
-		return -ENOMEM;
-	}
+	r = open_mappings(n, tid, &f);
+	if (r < 0)
+		return r;
 	while (getline(&line, &room, f) > 0) {
 		if (!parse_mapping(line, &m) || addr >= m.end)
 			continue;

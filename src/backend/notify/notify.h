@@ -313,6 +313,7 @@ int notify_signal_state(struct guest *g, int task, struct signal_state *ret_stat
 int notify_signal_send(struct guest *g, int task, bool to_thread, const siginfo_t *info);
 
 /* --- futexkey.c --- */
+int notify_memory_mapped(struct guest *g, int task, uint64_t addr, uint64_t len);
 int notify_futex_key(struct guest *g, int task, uint64_t addr, uint64_t *ret_object, uint64_t *ret_offset);
 
 /* --- limits.c --- */

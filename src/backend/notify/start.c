@@ -25,6 +25,7 @@ static const struct guest_ops notify_ops = {
 	.read = notify_read,
 	.write = notify_write,
 	.read_string = notify_read_string,
+	.memory_mapped = notify_memory_mapped,
 	.futex_key = notify_futex_key,
 	.fd_borrow = notify_fd_borrow,
 	.handle_release = notify_handle_release,
