@@ -306,6 +306,8 @@ int handle_mem_move_pages(struct engine *e, struct task *t, struct verdict *v)
 	int32_t node = 0;
 	int r = 0;
 
+	if ((uint32_t)a[5] & ~(uint32_t)(MPOL_MF_MOVE | MPOL_MF_MOVE_ALL))
+		return verdict_errno(v, EINVAL);
 	if (a[1] > COUNT_MOST)
 		return verdict_errno(v, E2BIG);
 	for (uint64_t i = 0; r == 0 && i < a[1]; i++) {

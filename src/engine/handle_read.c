@@ -51,6 +51,14 @@ bool fd_may_block(enum fd_kind kind)
 	return true;
 }
 
+/* Opened the other way round: the kernel says so, and never waits. */
+bool fd_is_one_way(const struct fd_info *info, short events)
+{
+	int mode = info->open_flags & O_ACCMODE;
+
+	return mode == O_ACCMODE || (events & POLLIN && mode == O_WRONLY) || (events & POLLOUT && mode == O_RDONLY);
+}
+
 int call_when_ready(struct engine *e, struct task *t, int fd, short events, struct verdict *v)
 {
 	const struct fd_info *info;
@@ -61,7 +69,7 @@ int call_when_ready(struct engine *e, struct task *t, int fd, short events, stru
 		return verdict_continue(v);
 	if (r < 0)
 		return r;
-	if (!fd_may_block(info->kind))
+	if (!fd_may_block(info->kind) || fd_is_one_way(info, events))
 		return verdict_continue(v);
 	r = wait_fd(e, t, fd, events);
 	if (r == -EBADF || r > 0)
@@ -115,7 +123,7 @@ static int read_common(struct engine *e, struct task *t, bool vector, bool posit
 	if (r < 0)
 		return r == -EBADF ? verdict_continue(v) : r;
 	if ((size_t)request.info->kind >= ARRAY_SIZE(readers) || !readers[request.info->kind])
-		return call_when_ready(e, t, request.fd, POLLIN, v);
+		return positional ? verdict_continue(v) : call_when_ready(e, t, request.fd, POLLIN, v); /* what can wait has no positions */
 	if (vector) {
 		r = span_vector(e, t, a[1], a[2], &span);
 		if (r < 0)

@@ -172,6 +172,8 @@ static int stat_answer(struct engine *e, struct task *t, int r, struct file_stat
 	return r == -EFAULT ? verdict_errno(v, EFAULT) : r < 0 ? r : verdict_return(v, 0);
 }
 
+enum { STAT_FLAGS = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH | AT_STATX_SYNC_TYPE };
+
 static int stat_path(struct engine *e, struct task *t, int dirfd, uint64_t path_addr, int flags, uint64_t addr,
 		     bool extended, struct verdict *v)
 {
@@ -181,6 +183,8 @@ static int stat_path(struct engine *e, struct task *t, int dirfd, uint64_t path_
 
 	if (t->call.done)
 		return stat_done(e, t, addr, extended, v);
+	if (flags & ~STAT_FLAGS)
+		return verdict_errno(v, EINVAL);
 	r = path_addr || !(flags & AT_EMPTY_PATH) ? path_read(e, t, dirfd, path_addr, &path) : 0;
 	if (r == -EFAULT || r == -ENAMETOOLONG)
 		return verdict_continue(v);
@@ -226,6 +230,8 @@ int handle_fs_statx(struct engine *e, struct task *t, struct verdict *v)
 {
 	const uint64_t *a = t->call.args;
 
+	if (a[3] & STATX__RESERVED || (a[2] & AT_STATX_SYNC_TYPE) == AT_STATX_SYNC_TYPE)
+		return verdict_errno(v, EINVAL);
 	return stat_path(e, t, (int)a[0], a[1], (int)a[2], a[4], true, v);
 }
 

@@ -100,7 +100,7 @@ static int write_span(struct engine *e, struct task *t, int fd, const struct spa
 		r = span->total ? file_changed(e, info->dev, info->ino) : 0;
 		return r < 0 ? r : verdict_continue(v);
 	}
-	if (!fd_may_block(info->kind) || msg_flags & MSG_DONTWAIT)
+	if (!fd_may_block(info->kind) || fd_is_one_way(info, POLLOUT) || msg_flags & MSG_DONTWAIT)
 		return verdict_continue(v);
 	sure = fits_surely(info->kind, info->sock_type, span->total);
 	if (t->call.progress)
@@ -146,17 +146,29 @@ int handle_io_writev(struct engine *e, struct task *t, struct verdict *v)
 	return r < 0 ? r : write_span(e, t, (int)t->call.args[0], &span, 0, v);
 }
 
-/* The positional forms work on files only, which never block. */
+/* The positional forms work on files only; what can wait has no positions. */
+static int write_at(struct engine *e, struct task *t, struct verdict *v)
+{
+	const struct fd_info *info;
+	int r;
+
+	r = fdtable_info(e, t, (int)t->call.args[0], &info);
+	if (r == 0 && info->kind == FD_FILE)
+		r = file_changed(e, info->dev, info->ino);
+	return r < 0 && r != -EBADF ? r : verdict_continue(v);
+}
+
 int handle_io_pwrite(struct engine *e, struct task *t, struct verdict *v)
 {
-	return write_buffer(e, t, 0, v);
+	return write_at(e, t, v);
 }
 
 int handle_io_pwritev(struct engine *e, struct task *t, struct verdict *v)
 {
-	return handle_io_writev(e, t, v);
+	return write_at(e, t, v);
 }
 
+/* Position -1 means the file's own (pwritev2(2)). */
 int handle_io_pwritev2(struct engine *e, struct task *t, struct verdict *v)
 {
 	const struct fd_info *info;
@@ -170,7 +182,7 @@ int handle_io_pwritev2(struct engine *e, struct task *t, struct verdict *v)
 		return info->kind == FD_FILE && (info->open_flags & O_ACCMODE) != O_RDONLY ? verdict_errno(v, EOPNOTSUPP) :
 											     verdict_continue(v);
 	}
-	return handle_io_writev(e, t, v);
+	return t->call.args[3] == UINT64_MAX ? handle_io_writev(e, t, v) : write_at(e, t, v);
 }
 
 int handle_io_sendto(struct engine *e, struct task *t, struct verdict *v)

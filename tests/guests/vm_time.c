@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/select.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
@@ -45,7 +46,7 @@ static void clocks(void)
 	int backwards = 0, apart = 0;
 	clockid_t cpu;
 
-	for (int round = 0; round < 20000; round++) {
+	for (int round = 0; round < 2000; round++) {
 		for (unsigned i = 0; i < 9; i++) {
 			if (round % 50 == 0) {
 				(void)syscall(SYS_clock_gettime, ids[i], &ts);
@@ -97,7 +98,7 @@ static void use_processor(uint64_t ns)
 	uint64_t end = vm_clock(CLOCK_PROCESS_CPUTIME_ID) + ns;
 
 	while (vm_clock(CLOCK_PROCESS_CPUTIME_ID) < end)
-		(void)getppid();
+		(void)socket(9999, 0, 0); /* no such family: costs much virtual time and little real */
 }
 
 static void interval_timers(void)
@@ -106,15 +107,15 @@ static void interval_timers(void)
 		const char *name;
 		int which, signo;
 	} kinds[] = { { "real", ITIMER_REAL, SIGALRM }, { "virtual", ITIMER_VIRTUAL, SIGVTALRM }, { "prof", ITIMER_PROF, SIGPROF } };
-	struct itimerval value = { { 0, 10000 }, { 0, 10000 } }, old, none = { { 0, 0 }, { 0, 0 } };
+	struct itimerval value = { { 0, 4000 }, { 0, 4000 } }, old, none = { { 0, 0 }, { 0, 0 } };
 
 	for (int i = 0; i < 3; i++) {
 		handle(kinds[i].signo);
 		SAME("set %s: %s", kinds[i].name, RESULT(setitimer(kinds[i].which, &value, NULL)));
 		MUST(getitimer(kinds[i].which, &old));
-		SAME("interval %ld, left %d", old.it_interval.tv_usec, old.it_value.tv_usec > 0 && old.it_value.tv_usec <= 10000 + 4000);
+		SAME("interval %ld, left %d", old.it_interval.tv_usec, old.it_value.tv_usec > 0 && old.it_value.tv_usec <= 8000);
 		while (caught < 3)
-			use_processor(1000000);
+			use_processor(500000);
 		MUST(setitimer(kinds[i].which, &none, &old));
 		SAME("%s: came, old interval %ld", kinds[i].name, old.it_interval.tv_usec);
 	}
@@ -128,14 +129,14 @@ static void interval_timers(void)
 static void posix_timer(const char *what, clockid_t clock)
 {
 	struct sigevent sev = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN };
-	struct itimerspec value = { { 0, 5000000 }, { 0, 5000000 } }, left;
+	struct itimerspec value = { { 0, 2000000 }, { 0, 2000000 } }, left;
 	timer_t id;
 
 	handle(SIGRTMIN);
 	SAME("%s: create %s", what, RESULT(timer_create(clock, &sev, &id)));
 	SAME("%s: set %s", what, RESULT(timer_settime(id, 0, &value, NULL)));
 	MUST(timer_gettime(id, &left));
-	SAME("%s: left %d", what, left.it_value.tv_sec == 0 && left.it_value.tv_nsec > 0 && left.it_value.tv_nsec <= 5000000);
+	SAME("%s: left %d", what, left.it_value.tv_sec == 0 && left.it_value.tv_nsec > 0 && left.it_value.tv_nsec <= 6000000);
 	while (caught < 3)
 		use_processor(500000);
 	SAME("%s: came", what);
@@ -341,7 +342,7 @@ static void together(void)
 /* Whoever waits for the clock sees the same number of looks. */
 static void busy(void)
 {
-	uint64_t end = vm_now() + 50000000;
+	uint64_t end = vm_now() + 5000000;
 	long looks = 0;
 
 	while (vm_now() < end)
