@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -244,6 +245,7 @@ _Noreturn void init_main(const struct container_spec *spec, const struct child_e
 	int r;
 
 	reset_signals();
+	(void)umask(022); /* of the places where things are mounted */
 	if (!getcwd(cwd, sizeof(cwd)) || cwd[0] != '/')
 		memcpy(cwd, "/", sizeof("/"));
 	r = set_up(spec, ends, &err);

@@ -75,6 +75,8 @@ static int refuse_unlisted(struct engine *e, struct task *t, struct verdict *v)
 	size_t at = sizeof(number) - 1;
 	unsigned nr = (unsigned)t->call.nr;
 
+	if (nr > POLICY_MAX_NR)
+		return verdict_errno(v, ENOSYS); /* no kernel has such a call */
 	number[at] = '\0';
 	do {
 		number[--at] = (char)('0' + nr % 10);

@@ -83,7 +83,7 @@ static void fake_release(struct guest *g, int handle)
 
 static int fake_info(struct guest *g, int handle, struct fd_info *ret)
 {
-	*ret = (struct fd_info){ .kind = fake_of(g)->kind ?: FD_PIPE, .mode = 0010600, .dev = 1, .ino = (uint64_t)(handle / 2) + 1 };
+	*ret = (struct fd_info){ .kind = fake_of(g)->kind ?: FD_PIPE, .open_flags = O_RDWR, .mode = 0010600, .dev = 1, .ino = (uint64_t)(handle / 2) + 1 };
 	return 0;
 }
 

@@ -313,9 +313,9 @@ Test(engine_turn, what_is_unlisted_is_refused_and_named_once)
 	const struct uncontrolled *list;
 	size_t n;
 
-	call(0, 9999, 0, 0, 0, 0);
+	call(0, 500, 0, 0, 0, 0);
 	goes_on(0, VERDICT_RETURN, -ENOSYS);
-	call(0, 9999, 0, 0, 0, 0);
+	call(0, 500, 0, 0, 0, 0);
 	goes_on(0, VERDICT_RETURN, -ENOSYS);
 	list = engine_uncontrolled(e, &n);
 	cr_assert_eq(n, 1u);
