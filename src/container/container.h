@@ -147,7 +147,7 @@ struct container_spec {
 	const char *overlay_dir; /* NULL: upper layers on a tmpfs, thrown away; else they are kept in this directory */
 	bool plain_mounts;       /* do not make /proc, /dev and /sys of our own (OCI: .mounts has them all) */
 
-	const struct container_file *sys_files; /* a /sys of these files, read-only, instead of a sysfs; NULL: a sysfs */
+	const struct container_file *sys_files; /* a /sys of these files, read-only, and sysfs's network devices; NULL: a sysfs */
 	size_t n_sys_files;
 
 	const struct container_mount *mounts; /* in order, after the standard ones */

@@ -91,6 +91,14 @@ static int wait_for_admission(const struct child_ends *ends, struct error *err)
 	return 0;
 }
 
+static bool joins_network(const struct container_spec *spec)
+{
+	for (size_t i = 0; i < spec->n_joins; i++)
+		if (spec->joins[i].nstype == CLONE_NEWNET)
+			return true;
+	return false;
+}
+
 /* User and pid namespaces have been joined before this process was made. */
 static int join_namespaces(const struct container_spec *spec, struct error *err)
 {
@@ -155,6 +163,8 @@ static int set_up(const struct container_spec *spec, const struct child_ends *en
 		r = root_enter(spec, ends, err);
 	if (r == 0 && (ends->namespaces & CLONE_NEWNET))
 		r = net_acknowledge_at_once(err);
+	if (r == 0 && joins_network(spec))
+		r = net_settle(err);
 	return r;
 }
 

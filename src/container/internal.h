@@ -95,7 +95,7 @@ _Noreturn void inside_main(const struct container_spec *spec, const struct child
 pid_t launch(const struct container_spec *spec, const struct child_ends *ends, int channel, int reaped, struct error *err);
 bool launch_takes_helper(const struct container_spec *spec, const struct child_ends *ends);
 
-/* ---- root.c, cow.c, devices.c, mounts.c ---- */
+/* ---- root.c, cow.c, devices.c, mounts.c, sys.c ---- */
 
 /* Builds the container's tree and makes it the root of this process. */
 int root_enter(const struct container_spec *spec, const struct child_ends *ends, struct error *err);
@@ -126,6 +126,9 @@ int devices_standard_nodes(const struct container_spec *spec, int root, struct e
 int mounts_prepare(struct stage *stage, const int *idmapped, struct error *err);
 int mounts_apply(struct stage *stage, struct error *err);
 
+/* /sys, unless the description's mounts have all that there is. */
+int sys_mount(struct stage *stage, struct error *err);
+
 /* Detached copies with shifted owners of the mounts that ask for it; done by the creator, who has the power. *ret: a heap array. */
 int mounts_prepare_idmapped(const struct container_spec *spec, int **ret, struct error *err);
 
@@ -155,6 +158,8 @@ int net_pair_up(struct error *err);
  * address its route back.
  */
 int net_acknowledge_at_once(struct error *err);
+/* Waits until links and IPv6 addresses of the network namespace, which others have made, are ready; not for ever, then it warns. */
+int net_settle(struct error *err);
 
 /* ---- guest.c, lookup.c, caps.c ---- */
 

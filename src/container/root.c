@@ -155,7 +155,7 @@ static int isolate_place(const struct stage *stage, const char *place, struct er
 static int stage_mount(struct stage *stage, struct error *err)
 {
 	static const struct fs_option options[] = { { "mode", "0755" }, { 0 } };
-	static const char *const directories[] = { "root", "upper", "work" };
+	static const char *const directories[] = { "root", "upper", "work", "sys" };
 	_cleanup_close_ int fs = -1, target = -1;
 	const char *place = find_place(stage);
 	int r;
@@ -235,94 +235,6 @@ static int tree_build(struct stage *stage, struct error *err)
 	return error_set(err, EINVAL, "unknown kind of root %d", (int)spec->root_kind);
 }
 
-/* The tree is fresh and nobody else's: its names lead nowhere else. */
-static int make_directory(int tree, const char *path)
-{
-	char name[PATH_MAX];
-	char *slash = name;
-
-	if (snprintf(name, sizeof(name), "%s", path) >= (int)sizeof(name))
-		return -ENAMETOOLONG;
-	while ((slash = strchr(slash, '/'))) {
-		*slash = '\0';
-		if (mkdirat(tree, name, 0755) < 0 && errno != EEXIST)
-			return -errno;
-		*slash++ = '/';
-	}
-	return mkdirat(tree, name, 0755) < 0 && errno != EEXIST ? -errno : 0;
-}
-
-/* The file itself; -ENOENT when its directory is missing. */
-static int make_leaf(int tree, const struct container_file *file)
-{
-	_cleanup_close_ int fd = -1;
-
-	if (file->link)
-		return symlinkat(file->link, tree, file->path) < 0 ? -errno : 0;
-	fd = openat(tree, file->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0444);
-	return fd < 0 ? -errno : fd_write_full(fd, file->text, strlen(file->text));
-}
-
-static int make_file(int tree, const struct container_file *file, struct error *err)
-{
-	char parent[PATH_MAX];
-	int r;
-
-	if (!file->text && !file->link) {
-		r = make_directory(tree, file->path);
-		return r < 0 ? error_errno(err, -r, "/sys/%s", file->path) : 0;
-	}
-	r = make_leaf(tree, file);
-	if (r == -ENOENT && strrchr(file->path, '/')) {
-		(void)snprintf(parent, sizeof(parent), "%.*s", (int)(strrchr(file->path, '/') - file->path), file->path);
-		r = make_directory(tree, parent);
-		r = r < 0 ? r : make_leaf(tree, file);
-	}
-	return r < 0 ? error_errno(err, -r, "/sys/%s", file->path) : 0;
-}
-
-static int mount_made_sys(struct stage *stage, struct error *err)
-{
-	static const struct fs_option options[] = { { "mode", "0555" }, { 0 } };
-	_cleanup_close_ int tree = -1, target = -1;
-	int r = 0;
-
-	tree = fs_create("tmpfs", "sysfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
-	if (tree < 0)
-		return tree;
-	for (size_t i = 0; i < stage->spec->n_sys_files && r == 0; i++)
-		r = make_file(tree, &stage->spec->sys_files[i], err);
-	if (r == 0)
-		r = fs_set_attributes(tree, MOUNT_ATTR_RDONLY, 0, false, "/sys", err);
-	if (r < 0)
-		return r;
-	target = root_make(stage->root, "/sys", true, err);
-	return target < 0 ? target : fs_attach(tree, target, "/sys", err);
-}
-
-/*
- * A fresh sysfs shows the container's own network devices. Where the kernel refuses one (a sysfs that is partly covered, as
- * inside another container) the host's is bound. Read-only either way.
- */
-static int mount_sys(struct stage *stage, struct error *err)
-{
-	static const unsigned attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
-	_cleanup_close_ int target = -1;
-	int r;
-
-	if (stage->spec->sys_files)
-		return mount_made_sys(stage, err);
-	r = root_mount(stage->root, "/sys", "sysfs", "sysfs", NULL, attributes, err);
-	if (r == 0 || stage->host_sys < 0)
-		return r;
-	log_debug("%s; using the host's /sys", err ? err->text : "sysfs refused");
-	target = root_make(stage->root, "/sys", true, err);
-	if (target < 0)
-		return target;
-	r = fs_set_attributes(stage->host_sys, MOUNT_ATTR_RDONLY, 0, true, "/sys", err);
-	return r < 0 ? r : fs_attach(stage->host_sys, target, "/sys", err);
-}
-
 static int mount_standard(struct stage *stage, struct error *err)
 {
 	static const struct fs_option tmp_options[] = { { "mode", "1777" }, { 0 } };
@@ -332,7 +244,7 @@ static int mount_standard(struct stage *stage, struct error *err)
 		       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
 	if (r < 0)
 		return r;
-	r = mount_sys(stage, err);
+	r = sys_mount(stage, err);
 	if (r < 0)
 		return r;
 	r = devices_populate(stage->spec, stage->root, err);

@@ -33,6 +33,8 @@ struct link_patches {
 	bool handler; /* the handler wants to see the result as well */
 	enum nl_direction direction; /* of what goes on now */
 	bool found;   /* something is, or will be, translated */
+	uint32_t *rooms; /* owned: for the address of each message that is to come; afterwards its own length stands there */
+	size_t n_rooms;
 };
 
 /* How a call's arguments name memory; numbers are those of arguments. */
@@ -90,6 +92,15 @@ static int remember(struct work *w, uint64_t addr, const void *original, size_t 
 	return 0;
 }
 
+static bool translate_bytes(const struct work *w, const struct link_shape *shape, unsigned char *bytes, size_t n)
+{
+	const struct nl_map *map = &w->e->netlinks.map;
+
+	if (n < shape->least && w->patches->direction == NL_TO_VIRTUAL)
+		return link_shape_translate_cut(map, shape, bytes, n);
+	return link_shape_translate(map, w->patches->direction, shape, bytes, n);
+}
+
 /*
  * Translates what is at `addr`, of which `len` bytes are there. Memory that cannot be read or written is the kernel's to complain of. 0 or
  * -errno, when the run cannot go on.
@@ -100,13 +111,11 @@ static int translate_at(struct work *w, const struct link_shape *shape, uint64_t
 	size_t n = len < shape->size ? (size_t)len : shape->size;
 	int r;
 
-	if (n < shape->least)
-		return 0;
 	r = guest_read(w->e, w->t, addr, bytes, n);
 	if (r < 0)
 		return r == -EFAULT ? 0 : r;
 	memcpy(original, bytes, n);
-	if (!link_shape_translate(&w->e->netlinks.map, w->patches->direction, shape, bytes, n))
+	if (!translate_bytes(w, shape, bytes, n))
 		return 0;
 	w->patches->found = true;
 	if (memcmp(original, bytes, n) == 0)
@@ -140,15 +149,27 @@ static int translate_control(struct work *w, uint64_t addr, uint64_t len)
 	return r;
 }
 
-static int translate_message(struct work *w, uint64_t addr)
+/* How much of an address of `len` bytes, which the kernel has given to the message of this number, is in the guest's memory. */
+static uint64_t there(const struct work *w, size_t number, uint64_t len)
 {
+	if (w->patches->direction == NL_TO_REAL)
+		return len;
+	if (number >= w->patches->n_rooms)
+		return 0;
+	return len < w->patches->rooms[number] ? len : w->patches->rooms[number];
+}
+
+static int translate_message(struct work *w, uint64_t addr, size_t number)
+{
+	uint64_t name;
 	struct msghdr message;
 	int r;
 
 	r = guest_read(w->e, w->t, addr, &message, sizeof(message));
 	if (r < 0)
 		return r == -EFAULT ? 0 : r;
-	r = message.msg_name ? translate_at(w, link_shape_of_address(), (uint64_t)(uintptr_t)message.msg_name, message.msg_namelen) : 0;
+	name = (uint64_t)(uintptr_t)message.msg_name;
+	r = name ? translate_at(w, link_shape_of_address(), name, there(w, number, message.msg_namelen)) : 0;
 	if (r >= 0 && message.msg_control)
 		r = translate_control(w, (uint64_t)(uintptr_t)message.msg_control, message.msg_controllen);
 	return r;
@@ -159,7 +180,7 @@ static int translate_messages(struct work *w, uint64_t addr, uint64_t n)
 	int r = 0;
 
 	for (uint64_t i = 0; r >= 0 && i < n && i < MESSAGES_LIMIT; i++)
-		r = translate_message(w, addr + i * sizeof(struct mmsghdr));
+		r = translate_message(w, addr + i * sizeof(struct mmsghdr), (size_t)i);
 	return r;
 }
 
@@ -221,9 +242,9 @@ static int translate_call(struct work *w, const struct link_call *call, uint64_t
 		return a[call->at] ? translate_at(w, link_shape_of_address(), a[call->at], a[call->len]) : 0;
 	case BY_ADDRESS_OUT:
 		r = stored_length(w, a[call->len], &len);
-		return r < 0 || !a[call->at] ? r : translate_at(w, link_shape_of_address(), a[call->at], len);
+		return r < 0 || !a[call->at] ? r : translate_at(w, link_shape_of_address(), a[call->at], there(w, 0, len));
 	case BY_MESSAGE:
-		return translate_message(w, a[call->at]);
+		return translate_message(w, a[call->at], 0);
 	case BY_MESSAGES:
 		return translate_messages(w, a[call->at], n);
 	case BY_SET_OPTION:
@@ -263,6 +284,36 @@ static int gives(struct engine *e, struct task *t, const struct link_call *call)
 	return 0;
 }
 
+static int note_room(struct work *w, size_t number, uint64_t addr)
+{
+	uint32_t room = 0;
+	int r;
+
+	r = guest_read(w->e, w->t, addr, &room, sizeof(room));
+	w->patches->rooms[number] = r < 0 ? 0 : room;
+	return r == -EFAULT ? 0 : r;
+}
+
+/* Before the kernel overwrites them: the lengths of the buffers for addresses. */
+static int note_rooms(struct work *w, const struct link_call *call)
+{
+	const uint64_t *a = w->t->call.args;
+	uint64_t n = call->how != BY_MESSAGES ? 1 : a[call->len] < MESSAGES_LIMIT ? a[call->len] : MESSAGES_LIMIT;
+	int r = 0;
+
+	if (!call->out || (call->how != BY_ADDRESS_OUT && call->how != BY_MESSAGE && call->how != BY_MESSAGES))
+		return 0;
+	w->patches->rooms = calloc(n + 1, sizeof(*w->patches->rooms));
+	if (!w->patches->rooms)
+		return -ENOMEM;
+	w->patches->n_rooms = (size_t)n;
+	if (call->how == BY_ADDRESS_OUT)
+		return a[call->at] && a[call->len] ? note_room(w, 0, a[call->len]) : 0;
+	for (uint64_t i = 0; i < n && r >= 0; i++)
+		r = note_room(w, (size_t)i, a[call->at] + i * sizeof(struct mmsghdr) + offsetof(struct msghdr, msg_namelen));
+	return r;
+}
+
 /* Are there links beside loopback, and is it an internet socket? */
 static int matters(struct engine *e, struct task *t, const struct link_call *call)
 {
@@ -297,6 +348,10 @@ static int before(struct engine *e, struct task *t, struct verdict *v)
 	r = call->out && call->how != BY_GET_OPTION ? 0 : translate_call(&w, call, t->call.args[call->len]);
 	if (r >= 0 && !w.patches->found && call->out)
 		r = gives(e, t, call);
+	if (r > 0) {
+		r = note_rooms(&w, call);
+		r = r < 0 ? r : 1;
+	}
 	if (r > 0 || (r == 0 && w.patches->found))
 		v->kind = VERDICT_HOOK;
 	else
@@ -358,6 +413,7 @@ void link_numbers_forget(struct task *t)
 	if (!t->links)
 		return;
 	free(t->links->patches);
+	free(t->links->rooms);
 	free(t->links);
 	t->links = NULL;
 }

@@ -201,14 +201,12 @@ static bool translate_network_order(const struct nl_map *map, enum nl_direction 
 	return found;
 }
 
-bool link_shape_translate(const struct nl_map *map, enum nl_direction direction, const struct link_shape *shape,
-			  unsigned char *bytes, size_t len)
+static bool translate_fields(const struct nl_map *map, enum nl_direction direction, const struct link_shape *shape,
+			     unsigned char *bytes, size_t len)
 {
 	uint32_t real = 0;
 	bool found = false;
 
-	if (len < shape->least)
-		return false;
 	for (size_t i = 0; i < LINK_SHAPE_FIELDS; i++) {
 		enum link_field_kind kind = shape->fields[i].kind;
 		unsigned char *at = bytes + shape->fields[i].at;
@@ -223,6 +221,62 @@ bool link_shape_translate(const struct nl_map *map, enum nl_direction direction,
 			found |= translate_ip6(map, direction, at, real);
 		else if (kind == LINK_FIELD_ADDRESS)
 			found |= translate_address(map, direction, at);
+	}
+	return found;
+}
+
+bool link_shape_translate(const struct nl_map *map, enum nl_direction direction, const struct link_shape *shape,
+			  unsigned char *bytes, size_t len)
+{
+	return len >= shape->least && translate_fields(map, direction, shape, bytes, len);
+}
+
+/* Of the bytes from `from` to `end` only those before `len` are there: then they are nothing. */
+static bool blank_part(unsigned char *bytes, size_t from, size_t end, size_t len)
+{
+	if (from >= len || end <= len)
+		return false;
+	memset(bytes + from, 0, len - from);
+	return true;
+}
+
+/* The second half of an IPv6 address, which may be made from a MAC. */
+static bool blank_identifier(unsigned char *bytes, size_t at, size_t len)
+{
+	return blank_part(bytes, at + sizeof(struct in6_addr) / 2, at + sizeof(struct in6_addr), len);
+}
+
+static bool blank_address(const struct nl_map *map, unsigned char *bytes, size_t at, size_t len)
+{
+	size_t ip6 = at + offsetof(struct sockaddr_in6, sin6_addr), scope = at + offsetof(struct sockaddr_in6, sin6_scope_id);
+	sa_family_t family = AF_UNSPEC;
+
+	if (at + sizeof(struct sockaddr_in6) > len && at + sizeof(family) <= len)
+		memcpy(&family, bytes + at, sizeof(family));
+	if (family != AF_INET6)
+		return false;
+	if (scope <= len) {
+		(void)translate_ip6(map, NL_TO_VIRTUAL, bytes + ip6, 0);
+		(void)blank_part(bytes, scope, scope + sizeof(uint32_t), len);
+		return true;
+	}
+	return blank_identifier(bytes, ip6, len);
+}
+
+bool link_shape_translate_cut(const struct nl_map *map, const struct link_shape *shape, unsigned char *bytes, size_t len)
+{
+	bool found = translate_fields(map, NL_TO_VIRTUAL, shape, bytes, len);
+
+	for (size_t i = 0; i < LINK_SHAPE_FIELDS; i++) {
+		enum link_field_kind kind = shape->fields[i].kind;
+		size_t at = shape->fields[i].at;
+
+		if (kind == LINK_FIELD_ADDRESS)
+			found |= blank_address(map, bytes, at, len);
+		else if (kind == LINK_FIELD_IP6)
+			found |= blank_identifier(bytes, at, len);
+		else
+			found |= blank_part(bytes, at, at + field_size(kind), len);
 	}
 	return found;
 }

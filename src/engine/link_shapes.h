@@ -48,4 +48,11 @@ bool link_option_is_control(int level, int name);
 bool link_shape_translate(const struct nl_map *map, enum nl_direction direction, const struct link_shape *shape,
 			  unsigned char *bytes, size_t len);
 
+/*
+ * The same for what the kernel has given less of than `least`, because there was no room for more: whole fields are translated to the
+ * guest's; a part of an index, or of the half of an address that may be made from a MAC, says nothing that the guest could know, and is
+ * made zero.
+ */
+bool link_shape_translate_cut(const struct nl_map *map, const struct link_shape *shape, unsigned char *bytes, size_t len);
+
 #endif

@@ -270,7 +270,7 @@ int procfs_read_file(struct engine *e, struct task *t, int fd, const struct iove
 
 /* ---- directories ---- */
 
-/* Names in /proc and in a task's directory that every kernel of our time has; the others show how the host's was built. */
+/* Names in these directories that every kernel of our time has; the others show how the host's was built. */
 static bool is_shown(struct engine *e, const char *directory, const char *entry)
 {
 	struct procfs_view view = { .e = e };
@@ -288,12 +288,12 @@ static bool is_shown(struct engine *e, const char *directory, const char *entry)
 	return procfs_find(&view) != NULL;
 }
 
-/* Directories whose entries are all named in the tables: /proc, /proc/PID, /proc/PID/task/TID. */
+/* Directories whose entries are all named in the tables: /proc, /proc/PID, /proc/PID/task/TID, those of network devices. */
 static bool is_filtered(const char *directory)
 {
 	uint64_t number;
 
-	if (!strcmp(directory, "/proc"))
+	if (!strcmp(directory, "/proc") || take_word(&directory, "/sys/devices/virtual/net/"))
 		return true;
 	if (!take_word(&directory, "/proc/"))
 		return false;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * /sys/class/net where it is a real sysfs: each file says what netlink says of the link, through the same tables, so that the two agree.
- * Counters are zero. Settings that nobody but the guest or its maker decides are the kernel's own.
+ * /sys/class/net: each file says what netlink says of the link, through the same tables, so that the two agree. Counters are zero.
+ * Settings that nobody but the guest or its maker decides are the kernel's own. A link has one queue in each direction, as in netlink;
+ * what else its directory has (power management, what only some kernels or drivers say) is not shown.
  */
 #include <errno.h>
 #include <linux/if_link.h>
@@ -12,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "engine/engine_internal.h"
+#include "engine/machine.h"
 #include "engine/procfs.h"
 #include "netlink/buffer.h"
 #include "netlink/frame.h"
@@ -179,6 +181,53 @@ static int make_carrier(const struct procfs_view *view, FILE *out)
 	return show(view, write_carrier, out);
 }
 
+/* States that no link of ours is in, which only those that are up can tell. */
+static int write_never(const struct link_view *l, FILE *out)
+{
+	if (!(l->info.ifi_flags & IFF_UP))
+		return -EINVAL;
+	fputs("0\n", out);
+	return 0;
+}
+
+static int make_never(const struct procfs_view *view, FILE *out)
+{
+	return show(view, write_never, out);
+}
+
+/* No processor is told to receive: a mask as wide as the machine has processors (see machine_sys.c). */
+static int make_no_processors(const struct procfs_view *view, FILE *out)
+{
+	unsigned cpus = machine_cpus(view->e);
+	unsigned width = cpus % 32 ? (cpus % 32 + 3) / 4 : 8;
+
+	for (unsigned left = (cpus + 31) / 32; left > 0; left--, width = 8)
+		fprintf(out, "%0*x%s", (int)width, 0, left > 1 ? "," : "\n");
+	return 0;
+}
+
+/* PRIORITY.MAC of a bridge: it is its own root. */
+static int filter_bridge_id(const struct procfs_view *view, FILE *out)
+{
+	_cleanup_(link_view_deinit) struct link_view l;
+	struct piece text = view->text, priority;
+	const unsigned char *mac;
+	size_t n;
+	int r;
+
+	r = look_at_link(view, &l);
+	if (r < 0)
+		return r;
+	if (!piece_until(&text, '.', &priority))
+		return -EIO;
+	fprintf(out, "%.*s.", PIECE_ARG(priority));
+	n = attribute(&l, IFLA_ADDRESS, &mac);
+	for (size_t i = 0; i < n; i++)
+		fprintf(out, "%02x", mac[i]);
+	fputs("\n", out);
+	return 0;
+}
+
 static int filter_uevent(const struct procfs_view *view, FILE *out)
 {
 	const struct nl_link *link;
@@ -198,18 +247,37 @@ static int filter_uevent(const struct procfs_view *view, FILE *out)
 
 #define MAKE(name, function) { .pattern = "*/" name, .action = PROCFS_MAKE, .fn = (function) }
 #define TEXT(name, content) { .pattern = "*/" name, .action = PROCFS_TEXT, .text = (content) }
+#define REFUSE(name, number) { .pattern = "*/" name, .action = PROCFS_REFUSE, .error = (number) }
 #define LIVE(name) { .pattern = "*/" name, .action = PROCFS_LIVE }
 
 static const struct procfs_row rows[] = {
 	MAKE("address", make_address), MAKE("broadcast", make_broadcast), MAKE("ifindex", make_ifindex), MAKE("iflink", make_iflink),
 	MAKE("operstate", make_operstate), MAKE("carrier", make_carrier),
 	{ .pattern = "*/uevent", .action = PROCFS_FILTER, .fn = filter_uevent },
+	MAKE("dormant", make_never), MAKE("testing", make_never),
 	TEXT("statistics/*", "0\n"),
-	TEXT("carrier_changes", "0\n"), TEXT("carrier_up_count", "0\n"), TEXT("carrier_down_count", "0\n"), TEXT("dormant", "0\n"),
-	TEXT("testing", "0\n"), TEXT("gro_flush_timeout", "0\n"), TEXT("napi_defer_hard_irqs", "0\n"), TEXT("threaded", "0\n"),
+	TEXT("carrier_changes", "0\n"), TEXT("carrier_up_count", "0\n"), TEXT("carrier_down_count", "0\n"),
+	TEXT("gro_flush_timeout", "0\n"), TEXT("napi_defer_hard_irqs", "0\n"), TEXT("threaded", "0\n"),
 	LIVE("addr_assign_type"), LIVE("addr_len"), LIVE("dev_id"), LIVE("dev_port"), LIVE("duplex"), LIVE("flags"), LIVE("ifalias"),
-	LIVE("link_mode"), LIVE("mtu"), LIVE("name_assign_type"), LIVE("netdev_group"), LIVE("phys_port_id"), LIVE("phys_port_name"),
-	LIVE("phys_switch_id"), LIVE("proto_down"), LIVE("speed"), LIVE("tx_queue_len"), LIVE("type"),
+	LIVE("link_mode"), LIVE("mtu"), LIVE("name_assign_type"), LIVE("netdev_group"), LIVE("proto_down"), LIVE("speed"),
+	LIVE("tx_queue_len"), LIVE("type"),
+	/* tun(4) */
+	LIVE("tun_flags"), LIVE("owner"), LIVE("group"),
+	/* What only those with several queues have is refused: how many there could be follows the host's processors. */
+	MAKE("queues/rx-*/rps_cpus", make_no_processors), TEXT("queues/rx-*/rps_flow_cnt", "0\n"),
+	TEXT("queues/tx-*/tx_timeout", "0\n"), TEXT("queues/tx-*/tx_maxrate", "0\n"),
+	REFUSE("queues/tx-*/traffic_class", ENOENT), REFUSE("queues/tx-*/xps_cpus", ENOENT), REFUSE("queues/tx-*/xps_rxqs", ENOENT),
+	/* Bridges and their ports: times are those of netlink's IFLA_BR_*. */
+	{ .pattern = "*/bridge/bridge_id", .action = PROCFS_FILTER, .fn = filter_bridge_id },
+	{ .pattern = "*/bridge/root_id", .action = PROCFS_FILTER, .fn = filter_bridge_id },
+	TEXT("bridge/*_timer", "0\n"), TEXT("bridge/topology_change*", "0\n"), TEXT("bridge/root_p*", "0\n"),
+	LIVE("bridge/ageing_time"), LIVE("bridge/forward_delay"), LIVE("bridge/hello_time"), LIVE("bridge/max_age"),
+	LIVE("bridge/priority"), LIVE("bridge/stp_state"), LIVE("bridge/group_fwd_mask"), LIVE("bridge/vlan_filtering"),
+	TEXT("brport/state", "3\n"), LIVE("brport/path_cost"), LIVE("brport/priority"), LIVE("brport/hairpin_mode"),
+	LIVE("brport/bpdu_guard"), LIVE("brport/root_block"), LIVE("brport/learning"), LIVE("brport/unicast_flood"),
+	/* Directories, and names of other links. */
+	LIVE("statistics"), LIVE("queues"), LIVE("queues/*"), LIVE("subsystem"), LIVE("bridge"), LIVE("brif"), LIVE("brif/*"),
+	LIVE("brport"), LIVE("brport/bridge"), LIVE("lower_*"), LIVE("upper_*"), LIVE("master"),
 };
 
 const struct procfs_table procfs_sysfs_net_table = { rows, ARRAY_SIZE(rows) };

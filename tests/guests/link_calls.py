@@ -76,6 +76,16 @@ s.sendmsg([b"to ", b"aa"], [(IPPROTO_IPV6, socket.IPV6_PKTINFO, socket.inet_pton
 data, ancillary, flags, name = s.recvmsg(10, 200)
 print("pktinfo", data, controls(ancillary), flags, name)
 show("pktinfo of no link", lambda: s.sendmsg([b"x"], [(IPPROTO_IPV6, socket.IPV6_PKTINFO, bytes(16) + struct.pack("I", 77))], 0, ("::1", 5001)))
+for room in 4, 8, 16:  # the rest of the address, and of the message, is not there
+    s.sendto(b"cut", (LOCAL_Z, 5001, 0, Z))
+    data, ancillary, flags, name = s.recvmsg(4, socket.CMSG_LEN(room))
+    print("pktinfo cut", controls(ancillary), flags & socket.MSG_CTRUNC, name)
+libc = ctypes.CDLL(None, use_errno=True)
+for room in 0, 8, 16, 24, 28:  # of an address; what is behind is not touched
+    s.sendto(b"cut", (LOCAL_Z, 5001, 0, Z))
+    buffer, length = (ctypes.c_ubyte * 64)(*[0x77] * 64), ctypes.c_uint(room)
+    print("name cut", libc.recvfrom(s.fileno(), ctypes.create_string_buffer(8), 8, 0, buffer, ctypes.byref(length)), length.value,
+          bytes(buffer).hex())
 s.sendto(b"long message", (LOCAL_A, 5001, 0, A))
 data, ancillary, flags, name = s.recvmsg(4, socket.CMSG_LEN(8))
 print("cut", data, controls(ancillary), bool(flags & socket.MSG_TRUNC), bool(flags & socket.MSG_CTRUNC), name)
@@ -85,6 +95,10 @@ s4.setsockopt(IPPROTO_IP, IP_PKTINFO, 1)
 s4.sendmsg([b"four"], [(IPPROTO_IP, IP_PKTINFO, struct.pack("I4s4s", A, bytes(4), bytes(4)))], 0, ("10.0.0.1", 5002))
 data, ancillary, flags, name = s4.recvmsg(10, 200)
 print("pktinfo", data, controls(ancillary), flags, name)
+for room in 4, 8:
+    s4.sendto(b"cut", ("10.0.0.1", 5002))
+    data, ancillary, flags, name = s4.recvmsg(10, socket.CMSG_LEN(room))
+    print("pktinfo cut", controls(ancillary), flags & socket.MSG_CTRUNC, name)
 
 # errors that came back: the offender's address
 e = udp()

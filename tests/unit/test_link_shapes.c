@@ -138,6 +138,43 @@ Test(link_shapes, cut_short)
 	}
 }
 
+/* What the kernel gives of it when there is room for `len` bytes: nothing that follows the kernel's number or the MAC is seen. */
+Test(link_shapes, answers_cut_short)
+{
+	unsigned char bytes[LINK_SHAPE_MAX], expected[LINK_SHAPE_MAX];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct link_shape *shape = shape_of(i);
+		size_t index = (size_t)cases[i].index_at, identifier = (size_t)cases[i].ip6_at + 8;
+
+		for (size_t len = 0; len < shape->least; len++) {
+			make(i, REAL, real_ip6, bytes);
+			make(i, VIRTUAL, virtual_ip6, expected);
+			if (len < index + 4 && len > index)
+				memset(expected + index, 0, len - index);
+			if (cases[i].ip6_at >= 0 && len < identifier + 8 && len > identifier)
+				memset(expected + identifier, 0, len - identifier);
+			memset(bytes + len, 0x77, sizeof(bytes) - len);
+			memset(expected + len, 0x77, sizeof(expected) - len);
+			(void)link_shape_translate_cut(&map, shape, bytes, len);
+			cr_expect_arr_eq(bytes, expected, sizeof(bytes), "%s, %zu bytes", cases[i].name, len);
+		}
+	}
+}
+
+Test(link_shapes, answers_cut_short_of_ipv4)
+{
+	unsigned char bytes[LINK_SHAPE_MAX], before[LINK_SHAPE_MAX];
+
+	memset(bytes, 0x77, sizeof(bytes));
+	bytes[0] = AF_INET;
+	bytes[1] = 0;
+	memcpy(before, bytes, sizeof(before));
+	for (size_t len = 0; len < 28; len++)
+		cr_expect_not(link_shape_translate_cut(&map, link_shape_of_address(), bytes, len));
+	cr_expect_arr_eq(bytes, before, sizeof(before));
+}
+
 Test(link_shapes, no_link_in_it)
 {
 	unsigned char bytes[LINK_SHAPE_MAX] = { AF_INET, 0, 1, 2, 10, 0, 0, 1, 7, 7, 7, 7, [24] = 7 };
