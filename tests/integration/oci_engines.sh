@@ -8,9 +8,9 @@ tried=0
 
 with_podman()
 {
-	printf '[containers]\ndefault_ulimits=["nofile=1024:4096","nproc=4096:4096"]\npids_limit=0\n[engine]\ncgroup_manager="cgroupfs"
-events_logger="file"\nruntime_supports_json=["hermit","hermit-supervisor"]\nruntime_supports_nocgroup=["hermit"]
-[engine.runtimes]\nhermit=["%s"]\n' "$supervisor" >containers.conf
+	sed -e "s|/usr/local/bin/hermit-supervisor|$supervisor|" -e 's|^\[engine\]$|&\ncgroup_manager = "cgroupfs"\nevents_logger = "file"|' \
+		"$top_srcdir/contrib/docker/containers.conf" >containers.conf
+	printf '[containers]\ndefault_ulimits=["nofile=1024:4096","nproc=4096:4096"]\npids_limit=0\n' >>containers.conf
 	export CONTAINERS_CONF=$work/containers.conf
 	pod=(podman --root "$work/pod/root" --runroot "$work/pod/run" --tmpdir "$work/pod/tmp" --storage-driver vfs --runtime hermit)
 	tar -C "$work/rootfs" -c . >image.tar
@@ -120,9 +120,9 @@ with_containerd()
 with_docker()
 {
 	local daemon
-	printf '{ "bridge": "none", "iptables": false, "data-root": "%s", "exec-root": "%s", "pidfile": "%s", "hosts": ["unix://%s"],
-	"exec-opts": ["native.cgroupdriver=cgroupfs"], "storage-driver": "vfs", "runtimes": { "hermit": { "path": "%s" } } }' \
-		"$work/dk/data" "$work/dk/exec" "$work/dk/pid" "$work/dk/s" "$supervisor" >daemon.json
+	sed "s|/usr/local/bin/hermit-supervisor|$supervisor|" "$top_srcdir/contrib/docker/daemon.json" | jq --arg dk "$work/dk" '. + { bridge: "none", iptables: false,
+		"data-root": ($dk + "/data"), "exec-root": ($dk + "/exec"), pidfile: ($dk + "/pid"), hosts: ["unix://" + $dk + "/s"],
+		"exec-opts": ["native.cgroupdriver=cgroupfs"], "storage-driver": "vfs" }' >daemon.json
 	dockerd --config-file daemon.json >dockerd.log 2>&1 &
 	daemon=$!
 	dk=(docker -H "unix://$work/dk/s")

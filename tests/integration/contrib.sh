@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What contrib/docker and contrib/kubernetes say is well formed and fits this program. tests/integration/oci_engines.sh uses the
+# files of docker and podman for real.
+. "$top_srcdir/tests/integration/lib.sh"
+contrib=$top_srcdir/contrib
+supervisor=$top_builddir/hermit-supervisor
+python=/usr/bin/python3
+
+# loads MODULE FILE: python's parser takes the file, and prints it as JSON into $work/out
+loads()
+{
+	run $python -c 'import json, sys
+if sys.argv[1] == "yaml":
+    import yaml
+    print(json.dumps(list(yaml.safe_load_all(open(sys.argv[2])))))
+elif sys.argv[1] == "json":
+    print(json.dumps(json.load(open(sys.argv[2]))))
+else:
+    import tomllib
+    print(json.dumps(tomllib.load(open(sys.argv[2], "rb"))))' "$1" "$2"
+	expect 0 "$2 is $1"
+}
+
+can()
+{
+	[ -x $python ] && $python -c "import $1" 2>/dev/null || { echo "$1 left out: python3 cannot read it here"; return 1; }
+}
+
+# has TEXT WHAT: the JSON of the last file
+has()
+{
+	ok "$2" grep -qF -- "$1" "$work/out"
+}
+
+[ -x $python ] || { echo "skipped: needs python3"; exit 77; }
+loads json "$contrib/docker/daemon.json"
+has '"hermit": {"path": "/usr/local/bin/hermit-supervisor"}' "daemon.json: the runtime"
+if can tomllib; then
+	loads toml "$contrib/docker/containers.conf"
+	has '"hermit": ["/usr/local/bin/hermit-supervisor"' "containers.conf: the runtime"
+	loads toml "$contrib/kubernetes/crio.conf"
+	has '"runtime_type": "oci"' "crio.conf: the kind of runtime"
+	loads toml "$contrib/kubernetes/containerd.toml"
+	has '"BinaryName": "/usr/local/bin/hermit-supervisor"' "containerd.toml: the runtime"
+fi
+if can yaml; then
+	loads yaml "$contrib/kubernetes/runtimeclass.yaml"
+	has '"handler": "hermit"' "runtimeclass.yaml: the handler"
+	loads yaml "$contrib/kubernetes/pod.yaml"
+	has '"runtimeClassName": "hermit"' "pod.yaml: the class"
+fi
+if command -v containerd >/dev/null; then
+	{ echo 'version = 2'; cat "$contrib/kubernetes/containerd.toml"; } >ctrd.toml
+	run containerd -c ctrd.toml config dump
+	expect 0 "containerd takes containerd.toml"
+	has 'BinaryName = "/usr/local/bin/hermit-supervisor"' "containerd.toml: the runtime, as containerd sees it"
+fi
+# Annotations are options
+"$supervisor" --config x --help >help 2>&1
+for name in $(sed -n 's/^ *org\.hermit\.\([a-z-]*\):.*/\1/p' "$contrib/kubernetes/pod.yaml"); do
+	ok "pod.yaml: org.hermit.$name is an option" grep -qE -- "--$name\b" help
+done
+# Dockerfiles: known instructions, and the libraries that the programs need
+for file in "$contrib"/docker/Dockerfile.*; do
+	bad=$(sed -e ':a' -e '/\\$/N; s/\\\n//; ta' "$file" | grep -vE '^(#|$)|^(FROM|RUN|COPY|WORKDIR|CMD|ENV|ENTRYPOINT) ')
+	ok "$file: instructions" [ -z "$bad" ]
+done
+if command -v readelf >/dev/null && command -v dpkg-query >/dev/null; then
+	for lib in $(readelf -d "$supervisor" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do
+		package=$(dpkg-query -S "*/$lib" 2>/dev/null | head -1 | cut -d: -f1)
+		case $package in libc6* | libgcc-s1 | "") continue ;; esac
+		ok "Dockerfile.run installs $package for $lib" grep -qw -- "$package" "$contrib/docker/Dockerfile.run"
+	done
+fi
+finish
