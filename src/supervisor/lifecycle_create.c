@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -48,6 +49,21 @@ struct creation {
 
 /* ---- options and document ---- */
 
+/* A directory in the file of defaults: each container has a log of its own in it. */
+static int name_event_log(struct creation *c, struct error *err)
+{
+	char *name = NULL;
+	struct stat st;
+
+	if (!c->options.log_events || stat(c->options.log_events, &st) < 0 || !S_ISDIR(st.st_mode))
+		return 0;
+	if (asprintf(&name, "%s/%s.log", c->options.log_events, c->request->id) < 0)
+		return error_set(err, ENOMEM, "out of memory");
+	free(c->options.log_events);
+	c->options.log_events = name;
+	return 0;
+}
+
 static int load(struct creation *c, struct error *err)
 {
 	const struct create_request *q = c->request;
@@ -71,6 +87,8 @@ static int load(struct creation *c, struct error *err)
 		r = bundle_load(&c->bundle, c->config_path, &c->options, err);
 	if (r == 0)
 		r = bundle_is_untrapped(&c->bundle, &c->untrapped, err);
+	if (r == 0)
+		r = name_event_log(c, err);
 	if (r < 0)
 		return r;
 	r = fd_read_file(AT_FDCWD, c->config_path, CONFIG_LIMIT, &c->config_text, &c->config_len);

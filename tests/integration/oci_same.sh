@@ -33,6 +33,27 @@ same files 'cd /tmp; for i in 1 2 3 4 5; do echo $i >f$i; done; ls -la --full-ti
 same signals 'trap "echo usr1" USR1; (sleep 0.2; kill -USR1 1) & wait; kill -USR1 $$; timeout 1 sleep 100; echo $?'
 same socket 'nc -l -p 5000 >/tmp/got & sleep 0.1; echo over tcp | nc 127.0.0.1 5000; wait; cat /tmp/got' \
 	'.mounts += [{destination: "/tmp", type: "tmpfs", source: "tmpfs"}]'
+# ---- exec: a process that joins is an event from outside, by name, and sees the container's time and random numbers ----
+mkfifo in
+exec 8<>in
+mkdir logs
+echo "{ \"log-events\": \"$work/logs\" }" >defaults.json
+bundle joined 'echo up; read x; date +%s; exit 3'
+for i in 1 2 3 4 5; do
+	rt --defaults defaults.json create --bundle joined joined <in >joined.out 2>&1
+	rt start joined
+	until_true grep -q up joined.out
+	run rt exec joined /bin/sh -c 'date; head -c 8 /dev/urandom | md5sum; exit 5'
+	expect 5 "exec: exit status"
+	mv out "exec.out.$i"
+	echo >&8
+	until_true is_gone "$(field joined .supervisor.pid)"
+	rt delete joined
+	mv logs/joined.log "joined.log.$i"
+	ok "exec: output of run $i" cmp -s exec.out.1 "exec.out.$i"
+	ok "exec: event log of run $i" cmp -s joined.log.1 "joined.log.$i"
+done
+ok "exec: an event with a name" grep -q '"kind":"outside","what":"join"' joined.log.1
 # ---- options ----
 seeded='head -c 8 /dev/urandom | md5sum; date +%Y'
 bundle other "$seeded" '.annotations = {"org.hermit.seed": "1"}'
