@@ -3,14 +3,14 @@
 # Many runs of small programs in turn, beside busy loops: each program says the same every time, and nothing of any run is left: processes, mounts,
 # network namespaces, temporary files, cgroups, keys of System V. HERMIT_SOAK_RUNS says how many (1000).
 #
-# Everything happens in a pid and mount namespace of its own, so that what is left there is ours.
+# Everything happens in a pid, mount and ipc namespace of its own, so that what is left there is ours.
 if [ "${1-}" != inside ]; then
 	map=
 	[ "$(id -u)" = 0 ] || map=-r
 	# shellcheck disable=SC2086 # an option or nothing
-	unshare $map -p -f -m --mount-proc --kill-child true 2>/dev/null || { echo "unshare is not possible here"; exit 77; }
+	unshare $map -p -f -m -i --mount-proc --kill-child true 2>/dev/null || { echo "unshare is not possible here"; exit 77; }
 	# shellcheck disable=SC2086
-	exec unshare $map -p -f -m --mount-proc --kill-child bash "$0" inside
+	exec unshare $map -p -f -m -i --mount-proc --kill-child bash "$0" inside
 fi
 . "$top_srcdir/tests/integration/lib.sh"
 runs=${HERMIT_SOAK_RUNS:-1000}
