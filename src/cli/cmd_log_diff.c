@@ -14,14 +14,15 @@
 #include "supervisor/exit_codes.h"
 #include "trace/log_diff.h"
 
-enum { KEY_JSON = LOG_KEY_OWN, KEY_CONTEXT, KEY_FOLLOW, KEY_IGNORE_TIME, KEY_IGNORE_TURN, KEY_IGNORE_BYTES, KEY_ANY_CONFIG, KEY_UNCHECKED };
+enum { KEY_JSON = LOG_KEY_OWN, KEY_CONTEXT, KEY_FOLLOW, KEY_IGNORE_TIME, KEY_IGNORE_TURN, KEY_IGNORE_BYTES, KEY_ANY_CONFIG };
 
 enum { FOLLOW_SECONDS = 300, FOLLOW_STEP_MS = 50 };
 
 struct arguments {
 	const char *paths[2];
 	size_t n_paths;
-	bool json, color, unchecked, follow;
+	bool json, color, follow;
+	struct log_input input;
 	uint64_t follow_ns; /* 0: for ever */
 	struct timespec start;
 	struct log_diff_options diff;
@@ -32,7 +33,6 @@ static const struct argp_option options[] = {
 	{ "context", KEY_CONTEXT, "N", 0, "show N equal events before the difference (default: 5, at most 1000)", 0 },
 	{ "follow", KEY_FOLLOW, "SECONDS", OPTION_ARG_OPTIONAL, "wait for logs that are still being written, at most so long "
 								"(default: 300, 0: for ever)", 0 },
-	{ "unchecked", KEY_UNCHECKED, NULL, 0, "read logs whose check sums do not match", 0 },
 	LOG_COLOR_OPTION,
 	{ NULL, 0, NULL, 0, "Comparing less (equality is then said to be under these options):", 5 },
 	{ "ignore-time", KEY_IGNORE_TIME, NULL, 0, "virtual times may differ", 0 },
@@ -81,8 +81,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &a->diff.filter;
-		return log_color_parse("auto", &a->color);
+		state->child_inputs[0] = &a->input;
+		log_color_parse("auto", &a->color, state);
+		return 0;
 	case KEY_JSON:
 		a->json = true;
 		return 0;
@@ -104,12 +105,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_ANY_CONFIG:
 		a->diff.any_config = true;
 		return 0;
-	case KEY_UNCHECKED:
-		a->unchecked = true;
-		return 0;
 	case LOG_KEY_COLOR:
-		if (log_color_parse(arg, &a->color) < 0)
-			argp_error(state, "--color: there is no '%s'; known: auto, always, never", arg);
+		log_color_parse(arg, &a->color, state);
 		return 0;
 	case ARGP_KEY_ARG:
 		add_path(a, arg, state);
@@ -121,7 +118,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { &log_filter_argp, 0, "Choosing events:", 10 }, { 0 } };
+static const struct argp_child children[] = { LOG_INPUT_CHILD, { 0 } };
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
@@ -170,29 +167,17 @@ static int show(const struct arguments *a, const struct log_diff_result *result,
 	return r < 0 ? error_errno(err, -r, "standard output") : 0;
 }
 
-static void say_damage(const struct log_reader *r)
-{
-	if (log_reader_damage(r))
-		log_warning("%s: %s", log_reader_name(r), log_reader_damage(r));
-}
-
-DEFINE_CLEANUP(log_reader, struct log_reader, log_reader_free)
-
 static int compare(struct arguments *a, struct log_diff_result *result, struct error *err)
 {
 	_cleanup_(cleanup_log_reader) struct log_reader *left = NULL;
 	_cleanup_(cleanup_log_reader) struct log_reader *right = NULL;
 	int r;
 
-	r = log_reader_open(a->paths[0], &left, err);
+	r = log_input_open(&a->input, a->paths[0], &left, err);
 	if (r == 0)
-		r = log_reader_open(a->paths[1], &right, err);
+		r = log_input_open(&a->input, a->paths[1], &right, err);
 	if (r < 0)
 		return r;
-	if (a->unchecked) {
-		log_reader_tolerate(left);
-		log_reader_tolerate(right);
-	}
 	if (a->follow) {
 		a->diff.wait = wait_for_more;
 		a->diff.wait_arg = a;
@@ -203,8 +188,8 @@ static int compare(struct arguments *a, struct log_diff_result *result, struct e
 	if (result->kind == LOG_DIFF_NONE && result->events == 0)
 		return error_set(err, EINVAL, "nothing was compared: no events in the logs%s",
 				 result->narrowed ? " that the options choose" : "");
-	say_damage(left);
-	say_damage(right);
+	log_input_say_damage(left);
+	log_input_say_damage(right);
 	return show(a, result, err);
 }
 
@@ -216,6 +201,7 @@ int cmd_log_diff(int argc, char **argv)
 	bool different;
 	int r;
 
+	a.input.filter = &a.diff.filter;
 	command_prepare("hermit", "log-diff", argv);
 	if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0)
 		return EXIT_CODE_TOOL;

@@ -14,7 +14,7 @@
 #include "supervisor/exit_codes.h"
 #include "trace/log_export.h"
 
-enum { KEY_FORMAT = LOG_KEY_OWN, KEY_MAX_EVENTS, KEY_TITLE, KEY_UNCHECKED };
+enum { KEY_FORMAT = LOG_KEY_OWN, KEY_MAX_EVENTS, KEY_TITLE };
 
 /* More events than this make a page that browsers are slow with. */
 enum { HTML_EVENTS = 200000 };
@@ -24,7 +24,8 @@ enum format { FORMAT_NONE, FORMAT_PERFETTO, FORMAT_HTML };
 struct arguments {
 	const char *path, *output, *title;
 	enum format format;
-	bool unchecked, has_max;
+	bool has_max;
+	struct log_input input;
 	struct log_export_options export;
 };
 
@@ -33,7 +34,6 @@ static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0, "where to write (default: '-', standard output)", 0 },
 	{ "max-events", KEY_MAX_EVENTS, "N", 0, "stop after N events, 0: never (default: 200000 for html, 0 for perfetto)", 0 },
 	{ "title", KEY_TITLE, "TEXT", 0, "title of the page (default: the name of the log)", 0 },
-	{ "unchecked", KEY_UNCHECKED, NULL, 0, "read a log whose check sums do not match", 0 },
 	{ 0 },
 };
 
@@ -59,7 +59,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &a->export.filter;
+		state->child_inputs[0] = &a->input;
 		return 0;
 	case KEY_FORMAT:
 		a->format = parse_format(arg);
@@ -77,13 +77,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_TITLE:
 		a->title = arg;
 		return 0;
-	case KEY_UNCHECKED:
-		a->unchecked = true;
-		return 0;
 	case ARGP_KEY_ARG:
-		if (a->path)
-			argp_error(state, "one log at a time");
-		a->path = arg;
+		log_take_path(&a->path, arg, state);
 		return 0;
 	case ARGP_KEY_END:
 		return parse_end(a, state);
@@ -92,7 +87,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { &log_filter_argp, 0, "Choosing events:", 10 }, { 0 } };
+static const struct argp_child children[] = { LOG_INPUT_CHILD, { 0 } };
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
@@ -102,8 +97,6 @@ static const struct argp argp = {
 	       "hermit-log-export(1) says more.",
 	.children = children,
 };
-
-DEFINE_CLEANUP(log_reader, struct log_reader, log_reader_free)
 
 static const char *base_name(const char *path)
 {
@@ -137,11 +130,9 @@ static int export_log(struct arguments *a, struct error *err)
 	int ret, closed;
 	FILE *f;
 
-	ret = log_reader_open(a->path, &r, err);
+	ret = log_input_open(&a->input, a->path, &r, err);
 	if (ret < 0)
 		return ret;
-	if (a->unchecked)
-		log_reader_tolerate(r);
 	f = standard ? stdout : fopen(a->output, "we");
 	if (!f)
 		return error_errno(err, errno, "%s", a->output);
@@ -159,6 +150,7 @@ int cmd_log_export(int argc, char **argv)
 	struct arguments a = { 0 };
 	struct error err = { 0 };
 
+	a.input.filter = &a.export.filter;
 	command_prepare("hermit", "log-export", argv);
 	if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0)
 		return EXIT_CODE_TOOL;

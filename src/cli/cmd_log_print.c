@@ -11,17 +11,16 @@
 #include "supervisor/exit_codes.h"
 #include "trace/log_print.h"
 
-enum { KEY_JSON = LOG_KEY_OWN, KEY_UNCHECKED };
+enum { KEY_JSON = LOG_KEY_OWN };
 
 struct arguments {
 	const char *path;
-	bool unchecked;
+	struct log_input input;
 	struct log_print_options print;
 };
 
 static const struct argp_option options[] = {
 	{ "json", KEY_JSON, NULL, 0, "print the lines of the log themselves (uncompressed, filtered)", 0 },
-	{ "unchecked", KEY_UNCHECKED, NULL, 0, "read a log whose check sums do not match", 0 },
 	LOG_COLOR_OPTION,
 	{ 0 },
 };
@@ -32,22 +31,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &a->print.filter;
-		return log_color_parse("auto", &a->print.color);
+		state->child_inputs[0] = &a->input;
+		log_color_parse("auto", &a->print.color, state);
+		return 0;
 	case KEY_JSON:
 		a->print.json = true;
 		return 0;
-	case KEY_UNCHECKED:
-		a->unchecked = true;
-		return 0;
 	case LOG_KEY_COLOR:
-		if (log_color_parse(arg, &a->print.color) < 0)
-			argp_error(state, "--color: there is no '%s'; known: auto, always, never", arg);
+		log_color_parse(arg, &a->print.color, state);
 		return 0;
 	case ARGP_KEY_ARG:
-		if (a->path)
-			argp_error(state, "one log at a time");
-		a->path = arg;
+		log_take_path(&a->path, arg, state);
 		return 0;
 	case ARGP_KEY_END:
 		if (!a->path)
@@ -58,7 +52,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { &log_filter_argp, 0, "Choosing events:", 10 }, { 0 } };
+static const struct argp_child children[] = { LOG_INPUT_CHILD, { 0 } };
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
@@ -68,25 +62,21 @@ static const struct argp argp = {
 	.children = children,
 };
 
-DEFINE_CLEANUP(log_reader, struct log_reader, log_reader_free)
-
 static int print_log(const struct arguments *a, struct error *err)
 {
 	_cleanup_(cleanup_log_reader) struct log_reader *r = NULL;
 	uint64_t records;
 	int ret, closed;
 
-	ret = log_reader_open(a->path, &r, err);
+	ret = log_input_open(&a->input, a->path, &r, err);
 	if (ret < 0)
 		return ret;
-	if (a->unchecked)
-		log_reader_tolerate(r);
 	ret = log_print(r, &a->print, stdout, &records, err);
 	closed = log_close_output(stdout);
 	if (closed < 0)
 		return error_errno(err, -closed, "standard output");
-	if (ret == 0 && log_reader_damage(r))
-		log_warning("%s: %s", log_reader_name(r), log_reader_damage(r));
+	if (ret == 0)
+		log_input_say_damage(r);
 	return ret;
 }
 
@@ -95,6 +85,7 @@ int cmd_log_print(int argc, char **argv)
 	struct arguments a = { 0 };
 	struct error err = { 0 };
 
+	a.input.filter = &a.print.filter;
 	command_prepare("hermit", "log-print", argv);
 	if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0)
 		return EXIT_CODE_TOOL;

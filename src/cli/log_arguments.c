@@ -7,7 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct argp_option filter_options[] = {
+#include "base/log.h"
+
+static const struct argp_option options[] = {
+	{ "unchecked", LOG_KEY_UNCHECKED, NULL, 0, "read logs whose check sums do not match", 0 },
+	{ NULL, 0, NULL, 0, "Choosing events:", 10 },
 	{ "thread", 't', "TID", 0, "only events of this thread; can be given several times, as --call and --kind can", 10 },
 	{ "call", 'c', "NAME", 0, "only this system call", 10 },
 	{ "kind", 'k', "KIND", 0, "only events of this kind: call, return, signal, birth, exec, exit, stop, continue, choice, trap, "
@@ -17,13 +21,17 @@ static const struct argp_option filter_options[] = {
 	{ 0 },
 };
 
-static error_t parse_filter(int key, char *arg, struct argp_state *state)
+static error_t parse_input(int key, char *arg, struct argp_state *state)
 {
-	struct log_filter *filter = state->input;
+	struct log_input *in = state->input;
+	struct log_filter *filter = in->filter;
 	struct error err = { 0 };
 	int r;
 
 	switch (key) {
+	case LOG_KEY_UNCHECKED:
+		in->unchecked = true;
+		return 0;
 	case 't':
 		r = log_filter_add_thread(filter, arg, &err);
 		break;
@@ -45,7 +53,29 @@ static error_t parse_filter(int key, char *arg, struct argp_state *state)
 	return -r;
 }
 
-const struct argp log_filter_argp = { filter_options, parse_filter, NULL, NULL, NULL, NULL, NULL };
+const struct argp log_input_argp = { options, parse_input, NULL, NULL, NULL, NULL, NULL };
+
+int log_input_open(const struct log_input *in, const char *path, struct log_reader **ret, struct error *err)
+{
+	int r = log_reader_open(path, ret, err);
+
+	if (r == 0 && in->unchecked)
+		log_reader_tolerate(*ret);
+	return r;
+}
+
+void log_input_say_damage(const struct log_reader *reader)
+{
+	if (log_reader_damage(reader))
+		log_warning("%s: %s", log_reader_name(reader), log_reader_damage(reader));
+}
+
+void log_take_path(const char **path, const char *arg, struct argp_state *state)
+{
+	if (*path)
+		argp_error(state, "one log at a time");
+	*path = arg;
+}
 
 static bool terminal_has_colors(void)
 {
@@ -54,15 +84,14 @@ static bool terminal_has_colors(void)
 	return isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0 && (!no_color || !*no_color);
 }
 
-int log_color_parse(const char *when, bool *ret_color)
+void log_color_parse(const char *when, bool *ret_color, struct argp_state *state)
 {
 	if (!strcmp(when, "auto"))
 		*ret_color = terminal_has_colors();
 	else if (!strcmp(when, "always") || !strcmp(when, "never"))
 		*ret_color = when[0] == 'a';
 	else
-		return -1;
-	return 0;
+		argp_error(state, "--color: there is no '%s'; known: auto, always, never", when);
 }
 
 int log_close_output(FILE *f)
