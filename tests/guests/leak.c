@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A guest that is not the same twice: it takes one bit from the processor's time stamp counter in code that it has made itself, where
- * nobody looks for instructions, and lets that bit decide one thing. Which one is the first argument. With "nothing" the bit is drawn and
+ * A guest that is not the same twice under --tsc=replace: it takes one bit from the processor's time stamp counter in code that it has made
+ * itself, where nobody looks for instructions, and lets that bit decide one thing. Which one is the first argument. With "nothing" the bit is drawn and
  * not used.
  */
 #include <fcntl.h>
