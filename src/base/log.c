@@ -14,7 +14,8 @@ static struct {
 	enum log_level level;
 	bool json;
 	const char *program;
-} sink = { 2, LOG_LEVEL_WARNING, false, "hermit" };
+	int unfinished; /* terminal with a line that has no end yet, -1: none */
+} sink = { 2, LOG_LEVEL_WARNING, false, "hermit", -1 };
 
 static const char *const level_names[] = {
 	[LOG_LEVEL_ERROR] = "error",
@@ -95,6 +96,20 @@ static size_t format_json(char *out, size_t size, enum log_level level, const ch
 	return n;
 }
 
+void log_unfinished(int fd)
+{
+	sink.unfinished = fd;
+}
+
+void log_wipe(void)
+{
+	static const char wipe[] = "\r\033[K";
+
+	if (sink.unfinished >= 0)
+		(void)fd_write_full(sink.unfinished, wipe, sizeof(wipe) - 1);
+	sink.unfinished = -1;
+}
+
 void log_message(enum log_level level, const char *format, ...)
 {
 	char text[2048], line[4608];
@@ -112,5 +127,6 @@ void log_message(enum log_level level, const char *format, ...)
 		n = (size_t)snprintf(line, sizeof(line), "%s: %s\n", sink.program, text);
 	else
 		n = (size_t)snprintf(line, sizeof(line), "%s: %s: %s\n", sink.program, level_names[level], text);
+	log_wipe();
 	(void)fd_write_full(sink.fd, line, n);
 }

@@ -16,6 +16,10 @@ int log_level_parse(const char *name);
 bool log_enabled(enum log_level level);
 void log_message(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* An unfinished line stands on the terminal `fd`: it is wiped before the next message, or by log_wipe(). */
+void log_unfinished(int fd);
+void log_wipe(void);
+
 #define log_error(...) log_message(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warning(...) log_message(LOG_LEVEL_WARNING, __VA_ARGS__)
 #define log_info(...) log_message(LOG_LEVEL_INFO, __VA_ARGS__)

@@ -74,7 +74,7 @@ int observed_run(struct observed *ob, const struct run_options *o, struct run_re
 		request->engine.results = true;
 	}
 	r = run_guest(request, &ob->result, err);
-	progress_stop(&progress);
+	progress_stop();
 	request->observers = NULL;
 	request->n_observers = 0;
 	if (r < 0 || !log)

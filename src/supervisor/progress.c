@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/log.h"
 #include "base/parse.h"
 
 #define QUIET_NS  2000000000
@@ -36,7 +37,7 @@ static void show(struct progress *p, struct engine *e, int64_t ns)
 		     format_duration_ns(engine_now_ns(e) / 1000000 * 1000000, virtual_time), rate);
 	(void)fd_write_full(p->fd, line, (size_t)n);
 	p->shown_turns = turns;
-	p->visible = true;
+	log_unfinished(p->fd);
 }
 
 static void on_event(void *arg, struct engine *e, const struct event *event)
@@ -60,11 +61,7 @@ struct engine_observer progress_observer(struct progress *p)
 	return (struct engine_observer){ .event = on_event, .arg = p };
 }
 
-void progress_stop(struct progress *p)
+void progress_stop(void)
 {
-	static const char wipe[] = "\r\033[K";
-
-	if (p->visible)
-		(void)fd_write_full(p->fd, wipe, sizeof(wipe) - 1);
-	p->visible = false;
+	log_wipe();
 }

@@ -17,7 +17,6 @@ struct progress {
 	unsigned run, runs; /* "run 1 of 2" when runs > 1 */
 	struct timespec start, shown;
 	uint64_t shown_turns;
-	bool visible;
 };
 
 /* fd: where to write, if that is a terminal. */
@@ -25,6 +24,6 @@ void progress_start(struct progress *p, int fd, unsigned run, unsigned runs);
 struct engine_observer progress_observer(struct progress *p);
 
 /* Wipes the line. */
-void progress_stop(struct progress *p);
+void progress_stop(void);
 
 #endif
