@@ -32,7 +32,7 @@ expect 137 "killed by a signal each time"
 leak()
 {
 	rm -rf ../kept "$TMPDIR"/*
-	run "$hermit" run -q --tsc=replace --verify=30 --verify-json=verdict.json --verify-dir=../kept -- ./leak "$1"
+	RUN_LIMIT=300 run "$hermit" run -q --tsc=replace --verify=30 --verify-json=verdict.json --verify-dir=../kept -- ./leak "$1"
 }
 
 leak nothing
