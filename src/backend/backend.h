@@ -39,11 +39,18 @@ struct backend_options {
 	struct insn_store *code;  /* where instructions that show the host are, for replacing them; borrowed; NULL: they stay */
 	bool tsc_faults;          /* the filter was made so (backend_filter_fault_tsc()): RDTSC and RDTSCP are not replaced */
 	struct processor_answers *processor; /* what is known of the processor (backend/processor_answers.h); borrowed; with code only */
+	char **place_modules;     /* file names or paths with wildcards, in whose code places are counted; none: see points.h */
+	size_t n_place_modules;
+	uint64_t places_budget;   /* how many are passed at most before all are given up */
+	bool (*passes)(long nr, uint64_t third); /* backend_filter_passes() when that filter is used; NULL: it is not known */
+	const struct order_spec *order; /* whose places are watched; borrowed; NULL: none */
 	const int *host_signals;  /* signals that are reported as EVENT_OUTSIDE, ended by 0; blocked by the backend meanwhile */
 };
 
-/* From the policy table. The result is the caller's. */
-struct backend_filter *backend_filter_new(bool allow_uncontrolled, struct error *err);
+/* From the policy table; ask_brk: brk(2) is asked about all the same. The result is the caller's. */
+struct backend_filter *backend_filter_new(bool allow_uncontrolled, bool ask_brk, struct error *err);
+/* Does a call with this third argument surely run without a word to anybody? */
+bool backend_filter_passes(long nr, uint64_t third);
 /* Who installs the filter has RDTSC and RDTSCP fault from then on, and all its descendants. Where processor_tsc_faults() says that they do. */
 void backend_filter_fault_tsc(struct backend_filter *filter);
 struct backend_filter *backend_filter_free(struct backend_filter *filter);

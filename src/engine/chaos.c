@@ -14,7 +14,9 @@ void chaos_init(struct engine *e)
 
 	rng_init(&rng, e->options.sched_seed, "picks", 0);
 	sched_policy_init(&e->policy, &e->options.chaos.policy, &rng);
+	e->policy.steps = e->options.chaos.preempt == PREEMPT_STEPS;
 	e->last_pick = -1;
+	e->avoid = -1;
 }
 
 uint64_t chaos_draw(struct engine *e, uint64_t n)
@@ -95,6 +97,19 @@ static struct task *pick_by(struct engine *e, unsigned nth, enum sched_why *ret_
 	return may_switch(e, front) ? sched_policy_pick(&e->policy, &e->sched, e->last, ret_why) : front;
 }
 
+/* Somebody else where this one is not to go on. */
+static struct task *pick_other(struct engine *e, struct task *t, enum sched_why *why)
+{
+	size_t i;
+
+	if (e->options.chooser || must_go_on(t) || !preempt_forbids(e, t, e->sched.n == 1))
+		return t;
+	for (i = 0; e->sched.queue[i] == t; i++)
+		;
+	*why = SCHED_WHY_INTERRUPT;
+	return e->sched.queue[i];
+}
+
 struct task *chaos_pick(struct engine *e)
 {
 	enum sched_why why;
@@ -109,6 +124,8 @@ struct task *chaos_pick(struct engine *e)
 	t = pick_by(e, nth, &why);
 	if (!t)
 		return NULL;
+	t = pick_other(e, t, &why);
+	e->avoid = -1;
 	sched_remove(&e->sched, t);
 	for (size_t i = 0; i < e->n_observers; i++)
 		if (e->observers[i].picked)

@@ -26,6 +26,8 @@ static void describe(struct engine *e, FILE *f, struct task *t)
 	else if (t->state == TASK_SPINNING)
 		(void)fprintf(f, " spins: it goes round in a loop that %s\n",
 			      t->spin.points > 1 ? "restores whatever it changes" : "changes nothing");
+	else if (t->state == TASK_HELD)
+		(void)fprintf(f, " is held for the order that was asked for\n");
 	else if (t->state == TASK_STOPPED)
 		(void)fprintf(f, " is stopped by a signal\n");
 	else

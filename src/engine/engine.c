@@ -60,6 +60,7 @@ struct engine *engine_free(struct engine *e)
 {
 	if (!e)
 		return NULL;
+	fault_deinit(e);
 	task_free_all(e);
 	timerfds_deinit(e);
 	futex_deinit(e);
@@ -104,6 +105,11 @@ uint64_t engine_now_ns(const struct engine *e)
 const struct engine_stats *engine_stats(const struct engine *e)
 {
 	return &e->stats;
+}
+
+uint64_t engine_anchor_seen(const struct engine *e, size_t anchor)
+{
+	return e->order.seen[anchor];
 }
 
 void engine_observe(struct engine *e, const struct engine_observer *observer)

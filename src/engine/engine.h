@@ -20,6 +20,8 @@
 
 #include "engine/fault.h"
 #include "engine/guest.h"
+#include "engine/order.h"
+#include "engine/preempt.h"
 #include "engine/sched_policy.h"
 #include "engine/verdict.h"
 #include "insn/cpuid.h"
@@ -38,6 +40,8 @@ enum engine_post_fork { POST_FORK_PARENT, POST_FORK_CHILD, POST_FORK_RANDOM }; /
 enum engine_preempt {
 	PREEMPT_NONE,  /* a task goes on until it blocks or its slice is over */
 	PREEMPT_CALLS, /* a switch may happen at every event */
+	PREEMPT_STEPS, /* and some instructions behind one */
+	PREEMPT_FUNCTIONS, /* and where functions and basic blocks begin */
 };
 
 /* Other choices than the default ones where Linux leaves them open. */
@@ -45,6 +49,7 @@ struct chaos_options {
 	bool on;
 	struct sched_policy_spec policy;
 	enum engine_preempt preempt;
+	uint64_t preempt_budget; /* instructions and places that are counted at most */
 };
 
 /*
@@ -54,6 +59,8 @@ struct chaos_options {
  */
 struct engine_chooser {
 	int (*pick)(void *arg, struct engine *e, uint64_t turn, unsigned nth, int *ret_task, const char **ret_message);
+	/* The task goes on at this turn: 1 with the point at which its turn ends, 0: there is none. May be NULL. */
+	int (*preempt)(void *arg, struct engine *e, uint64_t turn, int task, struct preempt_point *ret_point);
 	void *arg;
 };
 
@@ -90,6 +97,9 @@ struct engine_options {
 	struct fault_rule faults[FAULTS_MAX];
 	size_t n_faults;
 	struct chaos_options chaos;
+	struct interrupt_rule interrupts[INTERRUPTS_MAX];
+	size_t n_interrupts;
+	const struct order_spec *order; /* NULL: none is asked for. Borrowed, outlives the engine */
 	const struct engine_chooser *chooser; /* NULL: choices are made here. Borrowed, outlives the engine */
 	uint64_t stop_at_turn; /* the run ends when this turn is reached; 0: never */
 	/*
@@ -149,12 +159,17 @@ struct uncontrolled {
 };
 const struct uncontrolled *engine_uncontrolled(const struct engine *e, size_t *ret_count);
 
+/* How often an anchor of options.order has been seen. */
+uint64_t engine_anchor_seen(const struct engine *e, size_t anchor);
+
 struct engine_stats {
 	uint64_t turns;
 	uint64_t calls[512]; /* by number */
 	uint64_t switches;   /* changes of the running task */
 	uint64_t clock_reads; /* from the clock page */
 	uint64_t faults[FAULTS_MAX]; /* by rule */
+	uint64_t preemptions, instructions, places; /* inside code: how often, and what was counted for it */
+	unsigned char interrupts[INTERRUPTS_MAX]; /* enum interrupt_end, by rule */
 	uint64_t signals, births, execs, deaths, retries;
 	uint64_t traps[INSN_KIND_COUNT]; /* instructions carried out for the guest, by enum insn_kind */
 	uint64_t replaced, unsure;       /* places in code: instructions that trap, and those that may be data */
@@ -182,6 +197,10 @@ struct engine_observer {
 	 * last.
 	 */
 	void (*picked)(void *arg, struct engine *e, int task, unsigned nth, bool same, enum sched_why why);
+	/* The turn that the task was given at `turn` has ended at a point inside its code. */
+	void (*preempted)(void *arg, struct engine *e, int task, uint64_t turn, const struct preempt_point *point);
+	/* A fault of this kind has struck the call that the task is in. */
+	void (*fault)(void *arg, struct engine *e, int task, const char *kind);
 	void *arg;
 };
 void engine_observe(struct engine *e, const struct engine_observer *observer);

@@ -20,6 +20,8 @@
 #define OBSERVERS_MAX 8
 #define UNCONTROLLED_MAX 256
 
+struct held_datagram;
+
 struct engine {
 	struct engine_options options;
 	struct guest *g;
@@ -33,6 +35,7 @@ struct engine {
 	struct socket_notes socket_notes;
 	struct inotify_cookies inotify_cookies;
 	struct netlinks netlinks;
+	struct held_datagram *held_datagrams; /* fault_data.c */
 
 	struct task *tasks;        /* by birth, living only */
 	struct process *processes; /* by birth, living and zombies */
@@ -56,6 +59,9 @@ struct engine {
 	bool ended;
 	bool misfit; /* the program does not fit the schedule that is followed */
 	struct sched_policy policy;
+	struct order_state order;
+	uint64_t dead_at_anchors; /* where the task stood that has just died */
+	int avoid;              /* a task that somebody else goes on before, -1: none */
 	int last_pick;          /* the task that was picked last */
 	uint64_t pick_turn;     /* when */
 	unsigned picks_of_turn; /* how many picks that turn has had */

@@ -229,6 +229,12 @@ static int on_trap(struct engine *e, struct task *t, const struct event *event)
 	return sched_push_front(&e->sched, t);
 }
 
+/* Its turn is over in the middle of its code; it could go on at once. */
+static int on_preempt(struct engine *e, struct task *t)
+{
+	return ready(e, t, VERDICT_GO);
+}
+
 static bool all_stopped(struct engine *e, struct process *p)
 {
 	struct task *t;
@@ -365,6 +371,8 @@ static int dispatch(struct engine *e, struct task *t, const struct event *event)
 		return on_trap(e, t, event);
 	case EVENT_SPIN:
 		return spinners_add(e, t, event);
+	case EVENT_PREEMPT:
+		return on_preempt(e, t);
 	case EVENT_OUTSIDE:
 		return on_outside(e, event);
 	case EVENT_JOIN:
@@ -393,6 +401,19 @@ static bool is_turn(const struct task *t, const struct event *event)
 	return event->kind != EVENT_ALARM;
 }
 
+/* The event has been dealt with, and may have been the end of its task. */
+static int turn_taken(struct engine *e, const struct event *event)
+{
+	struct task *t;
+	int r;
+
+	r = order_event(e, event->task, event);
+	t = e->sched.n > 1 ? task_find(e, event->task) : NULL;
+	if (t)
+		sched_policy_event(&e->policy, t);
+	return r;
+}
+
 static bool is_from_outside(const struct event *event)
 {
 	return event->kind == EVENT_OUTSIDE || event->kind == EVENT_JOIN;
@@ -402,14 +423,15 @@ int engine_event(struct engine *e, const struct event *event)
 {
 	struct task *t = is_from_outside(event) ? NULL : task_find(e, event->task);
 	bool hidden = is_hidden(e, t, event);
+	bool turn = !hidden && is_turn(t, event);
 	int r;
 
-	if (!hidden && is_turn(t, event)) {
+	if (turn) {
 		e->turn++;
 		e->stats.turns++;
 		spinners_note(e, t, event);
 		if (t)
-			sched_policy_event(&e->policy, t);
+			preempt_settle(e, t, event);
 	}
 	e->actor = is_from_outside(event) ? -1 : event->task;
 	for (size_t i = 0; i < e->n_observers && !hidden; i++)
@@ -431,7 +453,10 @@ int engine_event(struct engine *e, const struct event *event)
 	}
 	if (t && event->kind != EVENT_TRAP && event->kind != EVENT_ALARM)
 		t->trap_streak = 0;
+	e->dead_at_anchors = t && event->kind == EVENT_EXIT ? t->at_anchors : 0;
 	r = hidden ? on_hidden(e, t, event) : dispatch(e, t, event);
+	if (r >= 0 && turn)
+		r = turn_taken(e, event);
 	return r < 0 ? engine_fail(e, -r, "event %d of task %d at turn %llu", (int)event->kind, event->task,
 				   (unsigned long long)e->turn)
 		     : 0;

@@ -249,15 +249,11 @@ static int op_requeue(struct engine *e, struct task *t, struct futex_call *c, st
 		if (word != c->val3)
 			return verdict_errno(v, EAGAIN);
 	}
+	woken = wake_key(e, &c->key, (int)c->val, FUTEX_BITSET_MATCH_ANY);
+	if (woken < 0)
+		return woken;
 	DL_FOREACH_SAFE(e->futexes.waiters, w, tmp) {
-		if (!futex_same_key(&w->key, &c->key))
-			continue;
-		if (woken < (int)c->val) {
-			r = futex_wake_waiter(e, w);
-			if (r < 0)
-				return r;
-			woken++;
-		} else if (moved < (int)c->val2) {
+		if (futex_same_key(&w->key, &c->key) && moved < (int)c->val2) {
 			w->key = c->key2;
 			w->addr = c->addr2;
 			moved++;

@@ -23,6 +23,7 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "engine/preempt.h"
 #include "insn/emulate.h"
 
 struct rlimit;
@@ -42,6 +43,7 @@ enum event_kind {
 	EVENT_ALARM,    /* the running task has used its real-time allowance without an event (watchdog); still running */
 	EVENT_TRAP,     /* the task is at an instruction that finds out about the host: VERDICT_ANSWER carries it out */
 	EVENT_SPIN,     /* the task goes round in a loop that changes nothing, and is stopped at the canonical point of it */
+	EVENT_PREEMPT,  /* the task has passed the point of its own code that its verdict named (preempt.h), and is stopped there */
 	EVENT_OUTSIDE,  /* a host signal for the run as a whole arrived (Ctrl-C, SIGTERM, time limit) */
 	EVENT_JOIN,     /* a process that nobody of the guest made has come in (exec into a container): it runs towards its execve */
 };
@@ -49,6 +51,8 @@ enum event_kind {
 struct event {
 	enum event_kind kind;
 	int task;
+	uint64_t anchors; /* EVENT_PREEMPT: at these places of the order that is asked for (order.h), as bits; 0: at its point */
+	struct preempt_point points; /* what the task has passed since it was resumed, and was counted */
 	union {
 		struct {
 			int nr;
@@ -173,8 +177,8 @@ struct code_found {
 enum {
 	GUEST_CAN_HOOK = 1 << 0,   /* VERDICT_HOOK works */
 	GUEST_CAN_PATCH = 1 << 1,  /* exec_setup can rewrite the vDSO */
-	GUEST_CAN_STEP = 1 << 2,
 	GUEST_CAN_COUNT = 1 << 3,  /* count_branches works, exactly: the same code has the same count each time */
+	GUEST_CAN_STEP = 1 << 2,   /* verdicts with preempt work */
 };
 
 struct guest;
@@ -276,6 +280,8 @@ struct guest_ops {
 	int (*handle_object)(struct guest *g, int task, int handle, char *buf, size_t size);
 	/* All that such a file has to say, as its opener may see it; no position moves. The caller frees *ret_text. */
 	int (*handle_read_all)(struct guest *g, int handle, char **ret_text, size_t *ret_size);
+	/* The absolute name of an open file in the guest, as of now. -ENOTSUP: it has none. May be NULL. */
+	int (*handle_path)(struct guest *g, int handle, char *buf, size_t size);
 	/* lseek(2) on the open file that the handle shares with the guest. */
 	int64_t (*handle_seek)(struct guest *g, int handle, int64_t offset, int whence);
 
@@ -336,9 +342,17 @@ struct guest_identities {
 	} namespaces[GUEST_NAMESPACES]; /* the guest's, which never change */
 };
 
+/* What points inside code have cost; for reports. */
+struct preempt_cost {
+	uint64_t placed;  /* places that were watched */
+	uint64_t retired; /* of these, how many were given up for being passed too often */
+	uint64_t real_ns;
+};
+
 struct guest {
 	const struct guest_ops *ops;
 	unsigned abilities;
+	struct preempt_cost preempt_cost;
 	uint64_t clock_page_address; /* where guests have the clock page, 0: nowhere */
 	struct guest_identities identities;
 	struct clock_page *clock_page; /* NULL: clocks are read by calls */

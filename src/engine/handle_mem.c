@@ -36,7 +36,8 @@ static int note_shared_file(struct engine *e, struct task *t)
 /* Memory becomes executable: its instructions are looked at before anybody runs them. */
 static bool makes_code(const struct engine *e, uint32_t prot)
 {
-	return prot & PROT_EXEC && e->g->ops->code_mapped && !e->options.keep_instructions;
+	return prot & PROT_EXEC && e->g->ops->code_mapped &&
+	       (!e->options.keep_instructions || e->options.chaos.preempt == PREEMPT_FUNCTIONS);
 }
 
 static int note_code(struct engine *e, struct task *t, const struct code_mapping *mapping)

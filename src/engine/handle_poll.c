@@ -289,19 +289,53 @@ int handle_poll_epoll_ctl(struct engine *e, struct task *t, struct verdict *v)
 	return r < 0 && r != -EBADF ? r : verdict_continue(v);
 }
 
+/* The kernel lists what is ready in the order in which it became so, which is nobody's promise. */
+static int shuffle_ready(struct engine *e, struct task *t, struct verdict *v)
+{
+	size_t n = t->call.result > 0 ? (size_t)t->call.result : 0;
+	_cleanup_free_ struct epoll_event *list = calloc(n + 1, sizeof(*list));
+	struct epoll_event moved;
+	uint64_t other;
+	int r;
+
+	v->kind = VERDICT_GO;
+	if (!list)
+		return -ENOMEM;
+	if (n < 2)
+		return 0;
+	r = guest_read(e, t, t->call.args[1], list, n * sizeof(*list));
+	for (size_t i = n - 1; r >= 0 && i > 0; i--) {
+		other = chaos_draw(e, i + 1);
+		moved = list[i];
+		list[i] = list[other];
+		list[other] = moved;
+	}
+	if (r >= 0)
+		r = guest_write(e, t, t->call.args[1], list, n * sizeof(*list));
+	return r == -EFAULT ? 0 : r;
+}
+
+/* Something is ready, or it is not to be waited: the call returns at once. */
+static int run_epoll(struct engine *e, struct verdict *v)
+{
+	return e->options.chaos.on && e->g->abilities & GUEST_CAN_HOOK ? verdict_hook(v) : verdict_continue(v);
+}
+
 static int epoll_common(struct engine *e, struct task *t, const struct patience *p, struct verdict *v)
 {
 	const struct fd_info *info;
 	int r;
 
+	if (t->call.done && !t->call.attempt)
+		return shuffle_ready(e, t, v);
 	if (!p->forever && !p->ns)
-		return yield_and_continue(e, t, v);
+		return wait_give_way(e, t) ? verdict_block(v) : run_epoll(e, v);
 	r = fdtable_info(e, t, (int)t->call.args[0], &info);
 	if (r == 0 && info->asks_caller)
 		return attempt_call(e, t, p->forever ? TIME_NEVER : time_add(t->call.start_ns, p->ns), 0, v);
 	r = wait_fd(e, t, (int)t->call.args[0], POLLIN);
 	if (r == -EBADF || r > 0)
-		return verdict_continue(v);
+		return run_epoll(e, v);
 	if (r < 0)
 		return r;
 	r = not_ready(e, t, p, v);

@@ -29,6 +29,7 @@ char procfs_state_letter(const struct procfs_view *view)
 		return 'R';
 	switch (t->state) {
 	case TASK_READY:
+	case TASK_HELD:
 	case TASK_SPINNING:
 	case TASK_RUNNING:
 		return 'R';

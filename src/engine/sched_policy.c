@@ -15,6 +15,9 @@ enum {
 	DEPTH_PRESET = 3,
 	STICKY_PRESET = 900,
 	SLOWDOWN_PRESET = 10,
+	STEPS_BITS = 11, /* instructions up to the end of a turn: 1 to 2048, mostly few */
+	PLACES_BITS = 8,
+	CHANGE_BITS = 13, /* of SCHED_PCT, which steps rarely: up to 8192 */
 	EPOCH_LEAST = 32, /* events with the same tasks slowed down; up to eight times as many */
 	CANDIDATES_MAX = 1024,
 };
@@ -30,7 +33,8 @@ struct candidates {
 
 static const char *const why_names[] = {
 	[SCHED_WHY_QUEUE] = "queue", [SCHED_WHY_ONLY] = "only",	    [SCHED_WHY_DRAWN] = "drawn",       [SCHED_WHY_STARVED] = "starved",
-	[SCHED_WHY_FORK] = "fork",   [SCHED_WHY_FORCED] = "forced", [SCHED_WHY_FOLLOWED] = "followed",
+	[SCHED_WHY_FORK] = "fork",   [SCHED_WHY_FORCED] = "forced", [SCHED_WHY_INTERRUPT] = "interrupt",
+	[SCHED_WHY_FOLLOWED] = "followed",
 };
 
 const char *sched_why_name(enum sched_why why)
@@ -73,12 +77,12 @@ static struct task *pick_pct(struct sched_policy *p, const struct candidates *c,
 	return best;
 }
 
-/* How long the run is nobody knows: change points are spread over its orders of magnitude, from 16 events to 64 Ki. */
+/* How long the run is nobody knows: change points are spread over its orders of magnitude, from the first event to the 64 Ki-th. */
 static void pct_init(struct sched_policy *p)
 {
 	p->n_changes = p->spec.depth - 1 < SCHED_CHANGES_MAX ? p->spec.depth - 1 : SCHED_CHANGES_MAX;
 	for (unsigned i = 0; i < p->n_changes; i++)
-		p->changes[i] = 1 + rng_below(&p->rng, 16ull << rng_below(&p->rng, 13));
+		p->changes[i] = 1 + rng_below(&p->rng, 1ull << rng_below(&p->rng, 17));
 	p->lowest = 2 * PLACE_DRAWN;
 }
 
@@ -87,11 +91,58 @@ static void pct_birth(struct sched_policy *p, struct task *t)
 	t->place = PLACE_DRAWN + rng_below(&p->rng, PLACE_DRAWN);
 }
 
-static void pct_event(struct sched_policy *p, struct task *t)
+/* Each order of magnitude below 2 to the power of `bits` is as likely. */
+static uint64_t draw_length(struct sched_policy *p, unsigned bits)
 {
-	for (unsigned i = 0; i < p->n_changes; i++)
-		if (p->changes[i] == p->events)
+	return 1 + rng_below(&p->rng, 2ull << rng_below(&p->rng, bits));
+}
+
+/* A change point between the last event and this one; or at this event, perhaps not before the task has gone on for a while. */
+static void pct_events(struct sched_policy *p, struct task *t, uint64_t first)
+{
+	for (unsigned i = 0; i < p->n_changes; i++) {
+		if (p->changes[i] < first || p->changes[i] > p->events)
+			continue;
+		if (p->steps && rng_below(&p->rng, 4))
+			p->due = true;
+		else
 			t->place = p->lowest++;
+	}
+}
+
+static uint64_t pct_steps(struct sched_policy *p)
+{
+	return p->due ? draw_length(p, CHANGE_BITS) : 0;
+}
+
+/* Up to the next change point. */
+static uint64_t pct_places(struct sched_policy *p)
+{
+	uint64_t best = 0;
+
+	for (unsigned i = 0; i < p->n_changes; i++)
+		if (p->changes[i] > p->events && (!best || p->changes[i] - p->events < best))
+			best = p->changes[i] - p->events;
+	return best;
+}
+
+/* The change point that was due has come, or another event before it. */
+static void pct_settle(struct sched_policy *p, struct task *t)
+{
+	if (p->due)
+		t->place = p->lowest++;
+	p->due = false;
+}
+
+/* Half of the turns end inside the code: the others have long stretches without. */
+static uint64_t random_steps(struct sched_policy *p)
+{
+	return rng_below(&p->rng, 2) ? 0 : draw_length(p, STEPS_BITS);
+}
+
+static uint64_t random_places(struct sched_policy *p)
+{
+	return rng_below(&p->rng, 2) ? 0 : draw_length(p, PLACES_BITS);
 }
 
 static void pct_yield(struct sched_policy *p, struct task *t)
@@ -139,19 +190,29 @@ static const struct {
 	struct task *(*pick)(struct sched_policy *p, const struct candidates *c, const struct task *last);
 	void (*init)(struct sched_policy *p);
 	void (*birth)(struct sched_policy *p, struct task *t);
-	void (*event)(struct sched_policy *p, struct task *t);
+	void (*events)(struct sched_policy *p, struct task *t, uint64_t first);
 	void (*yield)(struct sched_policy *p, struct task *t);
+	uint64_t (*steps)(struct sched_policy *p);
+	uint64_t (*places)(struct sched_policy *p);
+	void (*settle)(struct sched_policy *p, struct task *t);
 	picker_parse_fn *parse; /* of an argument; NULL: takes none */
 } pickers[] = {
 	[SCHED_ROUNDROBIN] = { .name = "roundrobin", .pick = pick_queue },
-	[SCHED_RANDOM] = { .name = "random", .pick = pick_random },
-	[SCHED_STICKY] = { .name = "stickyrandom", .pick = pick_sticky, .parse = parse_sticky },
+	[SCHED_RANDOM] = { .name = "random", .pick = pick_random, .steps = random_steps, .places = random_places },
+	[SCHED_STICKY] = { .name = "stickyrandom",
+			   .pick = pick_sticky,
+			   .steps = random_steps,
+			   .places = random_places,
+			   .parse = parse_sticky },
 	[SCHED_PCT] = { .name = "pct",
 			.pick = pick_pct,
 			.init = pct_init,
 			.birth = pct_birth,
-			.event = pct_event,
+			.events = pct_events,
 			.yield = pct_yield,
+			.steps = pct_steps,
+			.places = pct_places,
+			.settle = pct_settle,
 			.parse = parse_pct },
 	[SCHED_MIXED] = { .name = "mixed" },
 };
@@ -300,8 +361,29 @@ void sched_policy_birth(struct sched_policy *p, struct task *t)
 void sched_policy_event(struct sched_policy *p, struct task *t)
 {
 	p->events++;
-	if (pickers[p->spec.picker].event)
-		pickers[p->spec.picker].event(p, t);
+	if (pickers[p->spec.picker].events)
+		pickers[p->spec.picker].events(p, t, p->events);
+}
+
+uint64_t sched_policy_steps(struct sched_policy *p)
+{
+	return pickers[p->spec.picker].steps ? pickers[p->spec.picker].steps(p) : 0;
+}
+
+uint64_t sched_policy_places(struct sched_policy *p)
+{
+	return pickers[p->spec.picker].places ? pickers[p->spec.picker].places(p) : 0;
+}
+
+void sched_policy_passed(struct sched_policy *p, struct task *t, uint64_t places)
+{
+	uint64_t first = p->events + 1;
+
+	if (pickers[p->spec.picker].settle)
+		pickers[p->spec.picker].settle(p, t);
+	p->events += places;
+	if (places && pickers[p->spec.picker].events)
+		pickers[p->spec.picker].events(p, t, first);
 }
 
 void sched_policy_yield(struct sched_policy *p, struct task *t)

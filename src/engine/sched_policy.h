@@ -44,6 +44,7 @@ enum sched_why {
 	SCHED_WHY_STARVED,   /* was passed over for too long */
 	SCHED_WHY_FORK,      /* who goes on after a fork */
 	SCHED_WHY_FORCED,    /* is in the middle of something */
+	SCHED_WHY_INTERRUPT, /* another one was to be interrupted */
 	SCHED_WHY_FOLLOWED,  /* as a recorded schedule says */
 };
 const char *sched_why_name(enum sched_why why);
@@ -56,9 +57,11 @@ struct sched_policy {
 	uint64_t events;
 	uint64_t changes[SCHED_CHANGES_MAX]; /* SCHED_PCT: at these events */
 	unsigned n_changes;
+	bool due;        /* SCHED_PCT: a change point has come, and takes effect inside the code of the running task */
 	uint64_t lowest; /* SCHED_PCT: handed out next to who loses its priority */
 	uint64_t epoch_end; /* of slowdown, in events */
 	uint64_t epoch;
+	bool steps;    /* change points of SCHED_PCT may lie behind an event, some instructions later */
 	int fork_pick; /* the task that goes on next, -1: as the policy says */
 };
 
@@ -74,8 +77,18 @@ void sched_policy_init(struct sched_policy *p, const struct sched_policy_spec *s
 /* A task has been born: it is given its place. */
 void sched_policy_birth(struct sched_policy *p, struct task *t);
 
-/* An event of this task. */
+/* An event of this task, when others could go on as well: alone there is nothing to decide. */
 void sched_policy_event(struct sched_policy *p, struct task *t);
+
+/*
+ * The task goes on: after how many of its instructions, or of its places, its turn is to end (preempt.h). 0: nowhere. For SCHED_PCT places
+ * count as events do, and a change point comes some instructions behind an event.
+ */
+uint64_t sched_policy_steps(struct sched_policy *p);
+uint64_t sched_policy_places(struct sched_policy *p);
+
+/* It has passed so many places. */
+void sched_policy_passed(struct sched_policy *p, struct task *t, uint64_t places);
 
 /* The task asked to give way, or its slice is over. */
 void sched_policy_yield(struct sched_policy *p, struct task *t);

@@ -61,40 +61,55 @@ bool signals_pending(struct engine *e, struct task *t)
 	return e->g->ops->signal_state(e->g, t->id, &s) < 0 || ((s.thread_pending | s.process_pending) & ~s.blocked);
 }
 
-/* One process: thread-directed signals wake their thread, process-directed ones the first thread that does not block them. */
-static int wake_process(struct engine *e, struct process *p)
+/* Signals that are pending for the process and that some thread has been woken for are in *taken. */
+static int wake_thread(struct engine *e, struct task *t, uint64_t *taken)
 {
-	uint64_t taken = 0, mine, shared;
 	struct signal_state s;
-	struct task *t;
+	uint64_t mine, shared;
 	int r;
 
-	LL_FOREACH(e->tasks, t) {
-		if (t->process != p || (t->state != TASK_BLOCKED && !task_in_loop(t)))
-			continue;
-		r = e->g->ops->signal_state(e->g, t->id, &s);
-		if (r == -ESRCH)
-			continue;
-		if (r < 0)
-			return r;
-		if (t->wait.has_sigmask)
-			s.blocked = t->wait.sigmask;
-		mine = effective(&s, s.thread_pending, s.blocked) | (s.thread_pending & t->wait.sigwanted);
-		shared = (effective(&s, s.process_pending, s.blocked) | (s.process_pending & t->wait.sigwanted)) & ~taken;
-		if ((s.thread_pending | s.process_pending) & t->wait.signalfds) {
-			r = task_wake(e, t, WAKE_READY);
-			if (r < 0)
-				return r;
-			continue;
-		}
-		if (!mine && !shared)
-			continue;
-		taken |= shared;
-		r = task_wake(e, t, WAKE_SIGNAL);
-		if (r < 0)
-			return r;
+	r = e->g->ops->signal_state(e->g, t->id, &s);
+	if (r < 0)
+		return r == -ESRCH ? 0 : r;
+	if (t->wait.has_sigmask)
+		s.blocked = t->wait.sigmask;
+	mine = effective(&s, s.thread_pending, s.blocked) | (s.thread_pending & t->wait.sigwanted);
+	shared = (effective(&s, s.process_pending, s.blocked) | (s.process_pending & t->wait.sigwanted)) & ~*taken;
+	if ((s.thread_pending | s.process_pending) & t->wait.signalfds)
+		return task_wake(e, t, WAKE_READY);
+	if (!mine && !shared)
+		return 0;
+	*taken |= shared;
+	return task_wake(e, t, WAKE_SIGNAL);
+}
+
+static bool waits_in(const struct task *t, const struct process *p)
+{
+	return t->process == p && (t->state == TASK_BLOCKED || task_in_loop(t));
+}
+
+/*
+ * One process: thread-directed signals wake their thread, process-directed ones a thread that does not block them: the first one, or under chaos
+ * the first one from a thread on that is drawn.
+ */
+static int wake_process(struct engine *e, struct process *p)
+{
+	uint64_t taken = 0, n = 0, from;
+	struct task *t, *first;
+	int r = 0;
+
+	LL_FOREACH(e->tasks, t)
+		n += waits_in(t, p);
+	from = chaos_draw(e, n);
+	LL_FOREACH(e->tasks, first) {
+		if (waits_in(first, p) && from-- == 0)
+			break;
 	}
-	return 0;
+	for (t = first; t && r >= 0; t = t->next)
+		r = waits_in(t, p) ? wake_thread(e, t, &taken) : r;
+	for (t = e->tasks; t != first && r >= 0; t = t->next)
+		r = waits_in(t, p) ? wake_thread(e, t, &taken) : r;
+	return r < 0 ? r : 0;
 }
 
 int signals_wake(struct engine *e)

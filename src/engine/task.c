@@ -199,6 +199,8 @@ struct task *task_born(struct engine *e, struct task *parent, int id, int vtid, 
 		t->mm->refs++;
 	} else {
 		t->mm = mm_new(e);
+		if (t->mm)
+			t->mm->brk = parent->mm->brk;
 	}
 	t->fds = flags & CLONE_FILES ? fdtable_ref(parent->fds) : fdtable_copy(parent->fds);
 	if (!t->mm || !t->fds) {

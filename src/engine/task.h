@@ -24,6 +24,7 @@ enum task_state {
 	TASK_VFORK,     /* stopped until its vfork child has called execve or is dead */
 	TASK_ADRIFT,    /* blocks inside the kernel against expectation; the others go on without it */
 	TASK_SPINNING,  /* stopped in a loop that changes nothing: goes on when somebody else has done something */
+	TASK_HELD,      /* could go on, but somebody else is to come first (order.h) */
 	TASK_STOPPED,   /* job control stop */
 	TASK_DEAD,
 };
@@ -71,6 +72,7 @@ struct call {
 	bool done;         /* the handler is called again after VERDICT_HOOK: result is valid */
 	int64_t result;
 	bool attempt;      /* runs by attempt.h: if it changes nothing, nobody is to look again */
+	bool shorten;      /* a fault: less is to be moved than was asked for */
 	bool first;        /* first consideration of this call */
 	bool no_return;    /* ends in an event of its own kind: birth, exec, exit */
 	bool hooked;       /* was told VERDICT_HOOK because the handler wants to see the result */
@@ -86,6 +88,7 @@ struct call {
 struct mm {
 	unsigned refs;
 	uint64_t id; /* names private futexes; never reused */
+	uint64_t brk; /* where its heap ends, when brk(2) is asked about; 0: not known */
 };
 
 struct fdtable;
@@ -131,6 +134,9 @@ struct task {
 	struct wait wait;
 	uint64_t queue_seq; /* place in the run queue */
 	int priority;       /* lower runs first */
+	struct preempt_point armed; /* where its turn is to end, asked for at armed_turn */
+	uint64_t armed_turn;
+	uint64_t at_anchors; /* the last event has brought it to these (order.h) */
 	uint64_t place;     /* of a scheduling policy that draws priorities: lower runs first */
 	unsigned passed_over; /* picks of others since it was picked, while it could run */
 	uint64_t slice_end_ns;

@@ -4,6 +4,7 @@
  * between counts. Considering may leave it parked; then the next one is picked. When nobody can go on, time jumps to the next
  * deadline; when there is none, the run waits for the outside, or it is a deadlock.
  */
+#include <asm/unistd.h>
 #include <errno.h>
 #include <string.h>
 #include <utlist.h>
@@ -110,6 +111,16 @@ static int consider_call(struct engine *e, struct task *t, struct verdict *v)
 	return engine_fail(e, EINVAL, "the policy row of %s has no class", row->name);
 }
 
+/* Comes here only when a fault may strike it: then it has to be known where the heap ends. */
+static int consider_brk(struct engine *e, struct task *t, struct verdict *v)
+{
+	if (!t->call.done)
+		return verdict_hook(v);
+	t->mm->brk = (uint64_t)t->call.result;
+	v->kind = VERDICT_GO;
+	return 0;
+}
+
 /* What a picked task is told. VERDICT_BLOCK: it stays parked. */
 static int consider(struct engine *e, struct task *t, struct verdict *v)
 {
@@ -127,7 +138,9 @@ static int consider(struct engine *e, struct task *t, struct verdict *v)
 	}
 	r = t->call.first && e->options.n_faults ? fault_strike(e, t, v) : 0;
 	if (r == 0)
-		r = consider_call(e, t, v);
+		r = t->call.nr == __NR_brk ? consider_brk(e, t, v) : consider_call(e, t, v);
+	if (r == 0)
+		r = fault_shorten(e, t, v);
 	t->call.first = false;
 	if (r < 0)
 		return r;
@@ -224,6 +237,12 @@ static int idle(struct engine *e, struct step *step, bool *ret_decided)
 	if (r != 0)
 		return r < 0 ? r : 0;
 	if (!outside) {
+		if (order_relent(e))
+			return 0;
+		if (e->failure[0]) {
+			e->misfit = true;
+			return 0;
+		}
 		step->kind = STEP_DEADLOCK;
 		*ret_decided = true;
 	}
@@ -305,7 +324,9 @@ static void spare(struct engine *e, struct task *t, struct verdict *v)
 /* The kernel runs a call: where observers want its result it is stopped when it returns. */
 static void watch(struct engine *e, struct task *t, struct verdict *v)
 {
-	if (!e->options.results || v->kind != VERDICT_CONTINUE || t->call.no_return || !(e->g->abilities & GUEST_CAN_HOOK))
+	bool wanted = e->options.results || t->armed.unit == PREEMPT_INSTRUCTIONS;
+
+	if (!wanted || v->kind != VERDICT_CONTINUE || t->call.no_return || !(e->g->abilities & GUEST_CAN_HOOK))
 		return;
 	if (t->call.row->ret == RET_EINTR)
 		return; /* its result is known */
@@ -341,6 +362,7 @@ static void resume_watched(struct engine *e, struct step *step)
 		step->verdict.kind = t->call.hooked ? VERDICT_HOOK : VERDICT_CONTINUE;
 		complete_hook(e, t, &step->verdict);
 	}
+	preempt_arm_watched(t, &step->verdict);
 	t->state = TASK_RUNNING;
 	e->running = t;
 	publish_clock(e, t);
@@ -373,6 +395,7 @@ static void resume(struct engine *e, struct task *t, struct step *step)
 	if (v->kind != VERDICT_HOOK)
 		wait_clear(e, t);
 	t->call.hooked = v->kind == VERDICT_HOOK;
+	preempt_arm(e, t, v);
 	complete_hook(e, t, v);
 	if (v->kind == VERDICT_LISTEN) {
 		t->state = TASK_STOPPED;

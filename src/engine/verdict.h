@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "engine/preempt.h"
 #include "insn/emulate.h"
 
 enum verdict_kind {
@@ -32,6 +33,7 @@ struct verdict {
 	int handle;        /* VERDICT_INSTALL: still the engine's to release */
 	int install_flags; /* O_CLOEXEC or 0 */
 	siginfo_t siginfo;
+	struct preempt_point preempt; /* VERDICT_GO, RETURN, INSTALL; places also VERDICT_CONTINUE */
 	struct insn_answers answers; /* VERDICT_ANSWER */
 };
 

@@ -226,6 +226,10 @@ static void write_event(struct event_log *log, struct engine *e, struct logged_t
 		log_writer_text(log->writer, "outcome", event->spin.forced ? "stopped in a loop" : "spins");
 		record_commit(log);
 		return;
+	case EVENT_PREEMPT:
+		record_begin(log, e, LOG_PREEMPT, t->vtid);
+		record_commit(log);
+		return;
 	case EVENT_ALARM:
 	case EVENT_NONE:
 		return;
@@ -304,15 +308,30 @@ static void on_verdict(void *arg, struct engine *e, int task, const struct verdi
 	write_verdict(log, e, t, v);
 }
 
+/* Mostly about the call that is held; its own record comes behind, at the same time. */
+static void begin_beside(struct event_log *log, struct engine *e, enum log_kind kind, int vtid)
+{
+	if (log->held)
+		log_writer_begin(log->writer, kind, log->held_turn, log->held->vtid, log->held_ns);
+	else
+		record_begin(log, e, kind, vtid);
+}
+
+static void on_fault(void *arg, struct engine *e, int task, const char *kind)
+{
+	struct event_log *log = arg;
+	struct logged_task *t = find_task(log, e, task);
+
+	begin_beside(log, e, LOG_FAULT, t ? t->vtid : 0);
+	log_writer_text(log->writer, "what", kind);
+	record_commit(log);
+}
+
 static void on_uncontrolled(void *arg, struct engine *e, const char *what, const char *where)
 {
 	struct event_log *log = arg;
 
-	/* Mostly about the call that is held; its own record comes behind, at the same time. */
-	if (log->held)
-		log_writer_begin(log->writer, LOG_UNCONTROLLED, log->held_turn, log->held->vtid, log->held_ns);
-	else
-		record_begin(log, e, LOG_UNCONTROLLED, 0);
+	begin_beside(log, e, LOG_UNCONTROLLED, 0);
 	log_writer_text(log->writer, "what", what);
 	log_writer_text(log->writer, "where", where);
 	record_commit(log);
@@ -357,6 +376,7 @@ struct engine_observer event_log_observer(struct event_log *log)
 		.event = on_event,
 		.verdict = on_verdict,
 		.uncontrolled = on_uncontrolled,
+		.fault = on_fault,
 		.parked = on_parked,
 		.woken = on_woken,
 		.arg = log,

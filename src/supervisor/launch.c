@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "supervisor/cache_directory.h"
+#include "supervisor/order_file.h"
 
 extern char **environ;
 
@@ -267,6 +268,10 @@ void launch_engine_options(const struct run_options *o, struct engine_options *e
 	engine->post_fork = (enum engine_post_fork)o->post_fork;
 	engine->chaos.on = o->chaos;
 	engine->chaos.preempt = (enum engine_preempt)o->preempt;
+	engine->chaos.preempt_budget = o->preempt_budget;
+	for (size_t i = 0; i < o->interrupts.count && i < INTERRUPTS_MAX; i++)
+		if (interrupt_parse(o->interrupts.items[i], &engine->interrupts[engine->n_interrupts], NULL) == 0)
+			engine->n_interrupts++;
 	if (o->chaos)
 		(void)sched_policy_parse(o->sched_heuristic, &engine->chaos.policy, NULL);
 	engine->fault_seed = run_options_seed(o, o->fault_seed);
@@ -296,6 +301,8 @@ void launch_request_options(const struct run_options *o, struct run_request *req
 	request->tsc = (enum run_tsc)o->tsc;
 	request->spin_limit_ns = o->spin_limit_ns;
 	request->quiet = o->quiet;
+	request->place_modules = o->preempt_modules.items;
+	request->n_place_modules = o->preempt_modules.count;
 }
 
 /* Where the host's network is to be used, its devices have to be found, too: then it is the real one. */
@@ -309,6 +316,14 @@ static int set_sys(struct launch *l, const struct run_options *o)
 	l->spec.sys_files = l->sys.files;
 	l->spec.n_sys_files = l->sys.n;
 	return r;
+}
+
+static int set_order(struct launch *l, const struct run_options *o, struct error *err)
+{
+	if (!o->happens_before)
+		return 0;
+	l->order = calloc(1, sizeof(*l->order));
+	return l->order ? order_file_read(o->happens_before, l->order, err) : error_errno(err, ENOMEM, "--happens-before");
 }
 
 int launch_init(struct launch *l, const struct run_options *o, struct error *err)
@@ -336,7 +351,11 @@ int launch_init(struct launch *l, const struct run_options *o, struct error *err
 		r = set_files(l, o, err);
 	if (r < 0)
 		return r;
+	r = set_order(l, o, err);
+	if (r < 0)
+		return r;
 	launch_request_options(o, &l->request);
+	l->request.engine.order = l->order;
 	l->request.spec = spec;
 	l->request.cache_dir = l->cache_dir = cache_directory();
 	return 0;
@@ -349,5 +368,6 @@ void launch_clear(struct launch *l)
 	machine_sys_clear(&l->sys);
 	free(l->mounts);
 	free(l->cache_dir);
+	free(l->order);
 	*l = (struct launch){ 0 };
 }

@@ -23,6 +23,7 @@ struct launch {
 	size_t n_mounts;
 	struct machine_sys sys;
 	char *cache_dir;
+	struct order_spec *order; /* NULL: none is asked for */
 	gid_t no_groups[1];
 };
 

@@ -36,7 +36,7 @@ int filters_make(struct filters *f, const struct oci_config *cfg, bool trapped, 
 	r = profile_from_oci(&cfg->linux_.seccomp, trapped, &f->profile, err);
 	if (r < 0 || !trapped)
 		return r;
-	f->trap = backend_filter_new(allow_uncontrolled, err);
+	f->trap = backend_filter_new(allow_uncontrolled, false, err);
 	return f->trap ? 0 : -err->code;
 }
 

@@ -17,6 +17,7 @@
 #include "supervisor/event_log.h"
 #include "supervisor/exit_codes.h"
 #include "supervisor/launch.h"
+#include "supervisor/order_file.h"
 #include "supervisor/report.h"
 
 static void on_event(void *arg, struct engine *e, const struct event *event)
@@ -151,6 +152,22 @@ static void show_faults(const struct run_options *o, const struct observed *ob)
 		log_error("fault %s: struck %" PRIu64 " times", o->faults.items[i], ob->result.stats.faults[i]);
 }
 
+/* What was asked of the order and did not come to be. */
+static void show_order(const struct run_options *o, const struct order_spec *order, const struct observed *ob)
+{
+	static const char *const ends[] = {
+		[INTERRUPT_NEVER] = "the thread did not go on at that turn",
+		[INTERRUPT_ALONE] = "nobody else could go on",
+		[INTERRUPT_SHORT] = "something else happened before so many instructions",
+	};
+
+	for (size_t i = 0; i < o->interrupts.count && i < INTERRUPTS_MAX && !o->replay_schedule; i++)
+		if (ob->result.stats.interrupts[i] != INTERRUPT_DONE)
+			log_warning("--interrupt-at=%s: %s", o->interrupts.items[i], ends[ob->result.stats.interrupts[i]]);
+	if (order)
+		order_warn(order, ob->result.anchors_seen);
+}
+
 /* A schedule of its own that ended badly: how to have it again. */
 static void show_seed(const struct run_options *o, const struct observed *ob)
 {
@@ -207,6 +224,7 @@ int observed_request(const struct run_options *o, struct run_request *request, c
 		return ob.result.exit_code >= EXIT_CODE_TOOL ? ob.result.exit_code : EXIT_CODE_TOOL;
 	}
 	show_faults(o, &ob);
+	show_order(o, request->engine.order, &ob);
 	show_seed(o, &ob);
 	return ob.result.exit_code;
 }

@@ -13,6 +13,7 @@
 #include "base/parse.h"
 #include "engine/fault.h"
 #include "engine/policy.h"
+#include "engine/preempt.h"
 #include "engine/sched_policy.h"
 #include "insn/cpuid.h"
 
@@ -22,7 +23,7 @@ static const char *const mtime_names[] = { "fixed", "keep", NULL };
 static const char *const pace_names[] = { "none", "host", NULL };
 static const char *const seed_from_names[] = { "args", "system", NULL };
 static const char *const post_fork_names[] = { "parent", "child", "random", NULL };
-static const char *const preempt_names[] = { "none", "syscalls", NULL };
+static const char *const preempt_names[] = { "none", "syscalls", "steps", "functions", NULL };
 /* In the order of enum cpuid_level. */
 static const char *const tsc_names[] = { "auto", "replace", "fault", NULL };
 static const char *const cpu_names[] = { "host", "baseline", "x86-64-v2", "x86-64-v3", NULL };
@@ -41,16 +42,26 @@ static const struct option_spec specs[] = {
 	  .help = "root of the choices of faults, when not --seed" },
 	{ "seed-from", .kind = OPTION_CHOICE, .offset = AT(seed_from), .arg = "WHICH", .preset = "args", .choices = seed_from_names,
 	  .help = "args: --seed; system: a seed is drawn, and shown at the end" },
-	{ "fault", .kind = OPTION_LIST, .offset = AT(faults), .arg = "KIND[:P][@CALL]", .outcome = true,
-	  .help = "let calls fail or take time by chance, with probability P (0.01): enospc, nomem, reset, eintr, eagain, latency; may be "
-		  "repeated" },
+	{ "fault", .kind = OPTION_LIST, .offset = AT(faults), .arg = "KIND[:P][@WHERE]", .outcome = true,
+	  .help = "let calls fail, do less or take time by chance, with probability P (0.01), in one call or on files of one path: short, eintr, "
+		  "eagain, enospc, nomem, reset, udp-drop, udp-delay, latency, clock-jump; may be repeated" },
 	{ "chaos", .kind = OPTION_FLAG, .offset = AT(chaos), .outcome = true,
 	  .help = "another schedule for each seed: a switch may happen at every event, and what Linux leaves open is drawn" },
 	{ "sched-heuristic", .kind = OPTION_TEXT, .offset = AT(sched_heuristic), .arg = "LIST", .preset = "mixed", .outcome = true,
 	  .help = "how --chaos chooses: one of roundrobin, random, stickyrandom[:P], pct[:D], mixed, and any of connectbind, "
 		  "slowdown[:R], with commas between them" },
 	{ "preempt", .kind = OPTION_CHOICE, .offset = AT(preempt), .arg = "WHERE", .preset = "syscalls", .choices = preempt_names,
-	  .outcome = true, .help = "where --chaos takes the turn from a thread: none, only where it blocks; syscalls, at each call" },
+	  .outcome = true, .help = "where --chaos takes the turn from a thread: none, only where it blocks; syscalls, at each call; steps, also some "
+				   "instructions behind one; functions, also where functions and basic blocks begin" },
+	{ "preempt-modules", .kind = OPTION_LIST, .offset = AT(preempt_modules), .arg = "PATTERN", .outcome = true,
+	  .help = "files whose code --preempt=functions looks at: names, or paths, with wildcards; may be repeated (default: the program, and "
+		  "what lies outside of the system's folders)" },
+	{ "preempt-budget", .kind = OPTION_NUMBER, .offset = AT(preempt_budget), .arg = "N", .preset = "200000", .outcome = true,
+	  .help = "how many instructions or places --preempt counts at most" },
+	{ "interrupt-at", .kind = OPTION_LIST, .offset = AT(interrupts), .arg = "THREAD:TURN[+K]", .outcome = true,
+	  .help = "at this turn another thread goes on, after K instructions of this one; may be repeated" },
+	{ "happens-before", .kind = OPTION_TEXT, .offset = AT(happens_before), .arg = "FILE", .outcome = true,
+	  .help = "keep the order of calls, functions and source lines of threads that this file asks for, as JSON" },
 	{ "runs-post-fork", .kind = OPTION_CHOICE, .offset = AT(post_fork), .arg = "WHO", .preset = "parent",
 	  .choices = post_fork_names, .outcome = true, .help = "who goes on after a fork or the start of a thread" },
 	{ "stacktrace-at", .kind = OPTION_NUMBER, .offset = AT(stacktrace_at), .arg = "N", .preset = "0",
@@ -345,6 +356,20 @@ static int check_faults(const struct run_options *o, struct error *err)
 	return r;
 }
 
+static int check_interrupts(const struct run_options *o, struct error *err)
+{
+	struct interrupt_rule rule;
+	int r = 0;
+
+	if (o->interrupts.count > INTERRUPTS_MAX)
+		return error_set(err, EINVAL, "--interrupt-at: at most %d of them", INTERRUPTS_MAX);
+	for (size_t i = 0; i < o->interrupts.count && r == 0; i++)
+		r = interrupt_parse(o->interrupts.items[i], &rule, err);
+	if (r < 0)
+		error_prefix(err, "--interrupt-at");
+	return r;
+}
+
 /* What changes schedules. */
 static int check_chaos(const struct run_options *o, struct error *err)
 {
@@ -361,6 +386,8 @@ static int check_chaos(const struct run_options *o, struct error *err)
 	r = sched_policy_parse(o->sched_heuristic, &policy, err);
 	if (r < 0)
 		error_prefix(err, "--sched-heuristic");
+	if (r == 0)
+		r = check_interrupts(o, err);
 	return r < 0 ? r : check_faults(o, err);
 }
 

@@ -36,6 +36,10 @@ struct run_options {
 	char *sched_heuristic; /* as sched_policy_parse() takes it */
 	int post_fork; /* enum engine_post_fork */
 	int preempt;   /* enum engine_preempt */
+	uint64_t preempt_budget;
+	struct strv preempt_modules;
+	char *happens_before; /* FILE */
+	struct strv interrupts; /* as interrupt_parse() takes them */
 	uint64_t stop_at_turn, stacktrace_at; /* 0: never */
 	char *record_schedule, *replay_schedule; /* FILE */
 	uint64_t epoch_ns;

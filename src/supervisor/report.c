@@ -97,6 +97,25 @@ static json_t *instructions_to_json(const struct run_report *report)
 			 not_covered(report));
 }
 
+static json_t *preemption_to_json(const struct run_result *result)
+{
+	const struct engine_stats *stats = &result->stats;
+
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "inside_code", number(stats->preemptions), "instructions_stepped",
+			 number(stats->instructions), "places_passed", number(stats->places), "places", number(result->preempt_cost.placed),
+			 "places_given_up", number(result->preempt_cost.retired), "real_ns", number(result->preempt_cost.real_ns));
+}
+
+static json_t *faults_to_json(const struct run_report *report)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < report->options->faults.count && i < FAULTS_MAX; i++)
+		(void)json_array_append_new(list, json_pack("{s:s, s:o}", "fault", report->options->faults.items[i], "struck",
+							    number(report->result->stats.faults[i])));
+	return list;
+}
+
 static json_t *uncontrolled_to_json(const struct tally *tally)
 {
 	json_t *list = json_array();
@@ -127,12 +146,13 @@ char *report_to_json(const struct run_report *report)
 
 	if (!command || run_options_fingerprint(report->options, fingerprint) < 0)
 		return NULL;
-	root = json_pack("{s:s, s:i, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "format",
+	root = json_pack("{s:s, s:i, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "format",
 			 "hermit-run-report", "version", 1, "tool", PACKAGE_VERSION, "command", command, "config", fingerprint,
 			 "seed", number(report->options->seed), "end", run_end_name(result->end), "guest", status_to_json(result),
 			 "turns", number(result->turns), "virtual_ns", number(result->virtual_ns), "real_ns",
 			 number(result->real_ns), "calls", calls_to_json(stats), "instructions",
-			 instructions_to_json(report), "switches", number(stats->switches), "signals",
+			 instructions_to_json(report), "switches", number(stats->switches), "preemption",
+			 preemption_to_json(result), "faults", faults_to_json(report), "signals",
 			 number(stats->signals), "births", number(stats->births), "execs", number(stats->execs), "deaths",
 			 number(stats->deaths), "uncontrolled", uncontrolled_to_json(report->uncontrolled));
 	if (root && report->image && json_object_set_new(root, "image", json_string(report->image)) < 0)
@@ -176,6 +196,18 @@ static void print_instructions(FILE *f, const struct run_report *report)
 		(void)fprintf(f, "  not covered   %s\n", rest);
 }
 
+static void print_preemption(FILE *f, const struct run_report *report)
+{
+	const struct run_result *result = report->result;
+	char real[FORMAT_SIZE];
+
+	(void)fprintf(f, "  preemption    %" PRIu64 " turns ended inside code; %" PRIu64 " instructions stepped, %" PRIu64
+			 " places passed (%" PRIu64 " watched, %" PRIu64 " given up), of %" PRIu64 "; %s s\n",
+		      result->stats.preemptions, result->stats.instructions, result->stats.places, result->preempt_cost.placed,
+		      result->preempt_cost.retired, report->options->preempt_budget,
+		      format_duration_ns(result->preempt_cost.real_ns / 1000000 * 1000000, real));
+}
+
 void report_print(FILE *f, const struct run_report *report)
 {
 	const struct run_result *result = report->result;
@@ -194,6 +226,8 @@ void report_print(FILE *f, const struct run_report *report)
 	(void)fputs(calls ? ": " : "", f);
 	print_top_calls(f, &result->stats, 5);
 	print_instructions(f, report);
+	if (result->stats.instructions || result->stats.places)
+		print_preemption(f, report);
 	(void)fprintf(f, "  threads       %" PRIu64 " births, %" PRIu64 " deaths, %" PRIu64 " programs, %" PRIu64 " signals\n",
 		      result->stats.births, result->stats.deaths, result->stats.execs, result->stats.signals);
 	(void)fprintf(f, "  uncontrolled  %" PRIu64 "\n", tally_total(report->uncontrolled));

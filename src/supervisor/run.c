@@ -195,9 +195,10 @@ static void list_outside(int fds[MAX_OUTSIDE + 1], unsigned preserved)
 /* Makes the container; the relay of its terminal where it has one. */
 static int make_container(struct run *run, struct error *err)
 {
+	const struct engine_options *options = &run->request->engine;
 	int r;
 
-	run->filter = backend_filter_new(run->request->engine.allow_uncontrolled, err);
+	run->filter = backend_filter_new(options->allow_uncontrolled, fault_needs_brk(options->faults, options->n_faults), err);
 	if (!run->filter)
 		return err->code ? -err->code : -ENOMEM;
 	if (run->tsc_faults)
@@ -244,6 +245,11 @@ static int start_guest(struct run *run, struct error *err)
 		.tsc_faults = run->tsc_faults,
 		.processor = &run->processor,
 		.spin_limit_ns = run->request->spin_limit_ns,
+		.place_modules = run->request->place_modules,
+		.n_place_modules = run->request->n_place_modules,
+		.order = run->request->engine.order,
+		.passes = backend_filter_passes,
+		.places_budget = run->request->engine.chaos.preempt_budget,
 	};
 	struct error said = { 0 };
 	int r;
@@ -654,7 +660,9 @@ static void report(struct run *run, struct run_result *result)
 		describe_deadlock(run);
 		break;
 	case RUN_MISFIT:
-		log_error("the program no longer fits the schedule: %s", engine_failure(run->engine));
+		log_error("%s: %s", run->request->engine.chooser ? "the program no longer fits the schedule"
+								   : "the order that was asked for cannot be kept",
+			  engine_failure(run->engine));
 		break;
 	case RUN_STOPPED:
 		describe_stop(run);
@@ -677,6 +685,9 @@ static void report(struct run *run, struct run_result *result)
 	result->real_ns = elapsed_ns(&run->start);
 	result->tsc_faults = run->tsc_faults;
 	result->stats = *engine_stats(run->engine);
+	result->preempt_cost = run->guest->preempt_cost;
+	for (size_t i = 0; i < ORDER_ANCHORS_MAX; i++)
+		result->anchors_seen[i] = engine_anchor_seen(run->engine, i);
 }
 
 /* The guest ended before its program was loaded: its own status is then the tool's word for why. */

@@ -55,6 +55,8 @@ struct run_request {
 	uint64_t spin_limit_ns; /* real time; 0: none */
 	enum run_tsc tsc; /* only where the container is made here; else they are replaced */
 	const char *cache_dir; /* where results of scanning code are kept across runs; NULL: nowhere */
+	char **place_modules; /* see struct backend_options */
+	size_t n_place_modules;
 	bool quiet; /* uncontrolled happenings are not listed */
 	const struct engine_observer *observers;
 	size_t n_observers;
@@ -80,6 +82,8 @@ struct run_result {
 	int wait_status; /* of the guest's first process */
 	uint64_t turns, virtual_ns, real_ns;
 	uint64_t n_uncontrolled; /* how often something was not under control */
+	struct preempt_cost preempt_cost;
+	uint64_t anchors_seen[ORDER_ANCHORS_MAX]; /* of engine_options.order */
 	struct engine_stats stats;
 	bool tsc_faults; /* RDTSC and RDTSCP fault, wherever they are */
 };

@@ -16,7 +16,7 @@
 #include "supervisor/report.h"
 
 #define FORMAT_NAME "hermit-schedule"
-enum { FORMAT_VERSION = 1, MAX_BYTES = 256 << 20 };
+enum { FORMAT_VERSION = 2, MAX_BYTES = 256 << 20 };
 
 static void cleanup_json(json_t **document)
 {
@@ -26,8 +26,26 @@ static void cleanup_json(json_t **document)
 void schedule_clear(struct schedule *s)
 {
 	free(s->choices);
+	free(s->preemptions);
 	free(s->command);
 	*s = (struct schedule){ 0 };
+}
+
+static int add_preemption(struct schedule *s, const struct schedule_preemption *preemption)
+{
+	struct schedule_preemption *grown;
+	size_t room;
+
+	if (s->n_preemptions == s->preemptions_room) {
+		room = s->preemptions_room ? s->preemptions_room * 2 : 64;
+		grown = reallocarray(s->preemptions, room, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		s->preemptions = grown;
+		s->preemptions_room = room;
+	}
+	s->preemptions[s->n_preemptions++] = *preemption;
+	return 0;
 }
 
 static int add(struct schedule *s, const struct schedule_choice *choice)
@@ -68,9 +86,18 @@ static void on_picked(void *arg, struct engine *e, int task, unsigned nth, bool 
 	s->error = add(s, &choice);
 }
 
+static void on_preempted(void *arg, struct engine *e, int task, uint64_t turn, const struct preempt_point *point)
+{
+	struct schedule *s = arg;
+	struct schedule_preemption preemption = { .turn = turn, .task = task, .tid = engine_vtid(e, task), .point = *point };
+
+	if (!s->error)
+		s->error = add_preemption(s, &preemption);
+}
+
 struct engine_observer schedule_recorder(struct schedule *s)
 {
-	return (struct engine_observer){ .picked = on_picked, .arg = s };
+	return (struct engine_observer){ .picked = on_picked, .preempted = on_preempted, .arg = s };
 }
 
 static void write_choice(FILE *f, const struct schedule_choice *c)
@@ -112,6 +139,13 @@ int schedule_write(const struct schedule *s, const char *path, const struct run_
 		write_choice(f, &s->choices[i]);
 		(void)fputs(i + 1 < s->n ? ",\n" : "\n", f);
 	}
+	(void)fputs(" ],\n \"preemptions\": [\n", f);
+	for (size_t i = 0; i < s->n_preemptions; i++) {
+		const struct schedule_preemption *p = &s->preemptions[i];
+
+		(void)fprintf(f, "  { \"turn\": %" PRIu64 ", \"thread\": %d, \"tid\": %d, \"after\": %" PRIu64 ", \"of\": \"%s\" }%s\n", p->turn,
+			      p->task, p->tid, p->point.after, preempt_unit_name(p->point.unit), i + 1 < s->n_preemptions ? "," : "");
+	}
 	(void)fprintf(f, " ],\n \"turns\": %" PRIu64 ", \"end\": \"%s\", \"status\": %d }\n", result->turns,
 		      run_end_name(result->end), result->exit_code);
 	failed = ferror(f);
@@ -150,25 +184,52 @@ static int read_choice(json_t *item, struct schedule *s, struct error *err)
 	return add(s, &choice) < 0 ? error_errno(err, ENOMEM, "schedule") : 0;
 }
 
+static int read_preemption(json_t *item, struct schedule *s, struct error *err)
+{
+	struct schedule_preemption preemption = { 0 };
+	json_int_t turn, after;
+	json_error_t said;
+	const char *of;
+
+	if (json_unpack_ex(item, &said, JSON_STRICT, "{s:I, s:i, s:i, s:I, s:s}", "turn", &turn, "thread", &preemption.task, "tid",
+			   &preemption.tid, "after", &after, "of", &of) < 0)
+		return error_set(err, EINVAL, "preemption %zu: %s", s->n_preemptions, said.text);
+	preemption.turn = (uint64_t)turn;
+	preemption.point.after = (uint64_t)after;
+	while (preemption.point.unit <= PREEMPT_PLACES && strcmp(preempt_unit_name(preemption.point.unit), of) != 0)
+		preemption.point.unit++;
+	if (turn < 0 || after < 1 || preemption.task < 0 || preemption.point.unit > PREEMPT_PLACES)
+		return error_set(err, EINVAL, "preemption %zu: a value is out of range", s->n_preemptions);
+	if (s->n_preemptions && preemption.turn <= s->preemptions[s->n_preemptions - 1].turn)
+		return error_set(err, EINVAL, "preemption %zu: comes before the one in front of it", s->n_preemptions);
+	return add_preemption(s, &preemption) < 0 ? error_errno(err, ENOMEM, "schedule") : 0;
+}
+
 static int read_document(json_t *document, struct schedule *s, struct error *err)
 {
 	const char *format, *config, *command = NULL;
-	json_t *choices, *item;
+	json_t *choices, *preemptions, *item;
 	json_error_t said;
 	json_int_t turns;
 	size_t i;
 	int version, r;
 
-	if (json_unpack_ex(document, &said, 0, "{s:s, s:i, s:s, s?s, s:o, s:I}", "format", &format, "version", &version, "config",
-			   &config, "command", &command, "choices", &choices, "turns", &turns) < 0)
+	if (json_unpack_ex(document, &said, 0, "{s:s, s:i, s:s, s?s, s:o, s:o, s:I}", "format", &format, "version", &version, "config",
+			   &config, "command", &command, "choices", &choices, "preemptions", &preemptions, "turns", &turns) < 0)
 		return error_set(err, EINVAL, "%s", said.text);
-	if (strcmp(format, FORMAT_NAME) != 0 || version != FORMAT_VERSION || !json_is_array(choices) || turns < 0)
+	if (strcmp(format, FORMAT_NAME) != 0 || version != FORMAT_VERSION || !json_is_array(choices) ||
+	    !json_is_array(preemptions) || turns < 0)
 		return error_set(err, EINVAL, "no schedule of version %d", FORMAT_VERSION);
 	s->turns = (uint64_t)turns;
 	s->command = command ? strdup(command) : NULL;
 	(void)snprintf(s->config, sizeof(s->config), "%s", config);
 	json_array_foreach(choices, i, item) {
 		r = read_choice(item, s, err);
+		if (r < 0)
+			return r;
+	}
+	json_array_foreach(preemptions, i, item) {
+		r = read_preemption(item, s, err);
 		if (r < 0)
 			return r;
 	}
@@ -236,10 +297,22 @@ static int pick(void *arg, struct engine *e, uint64_t turn, unsigned nth, int *r
 	return 1;
 }
 
+static int preempt(void *arg, struct engine *e, uint64_t turn, int task, struct preempt_point *ret_point)
+{
+	struct schedule *s = arg;
+
+	while (s->preempted < s->n_preemptions && s->preemptions[s->preempted].turn < turn)
+		s->preempted++;
+	if (s->preempted == s->n_preemptions || s->preemptions[s->preempted].turn != turn || s->preemptions[s->preempted].task != task)
+		return 0;
+	*ret_point = s->preemptions[s->preempted].point;
+	return 1;
+}
+
 const struct engine_chooser *schedule_follow(struct schedule *s)
 {
-	s->followed = 0;
-	s->chooser = (struct engine_chooser){ .pick = pick, .arg = s };
+	s->followed = s->preempted = 0;
+	s->chooser = (struct engine_chooser){ .pick = pick, .preempt = preempt, .arg = s };
 	return &s->chooser;
 }
 
@@ -261,6 +334,12 @@ void schedule_hash(const struct schedule *s, unsigned char ret_digest[HASH_BYTES
 	hash_init(&h);
 	for (size_t i = 0; i < s->n; i++) {
 		uint64_t words[3] = { s->choices[i].turn, s->choices[i].nth, (uint64_t)s->choices[i].task };
+
+		hash_add(&h, words, sizeof(words));
+	}
+	for (size_t i = 0; i < s->n_preemptions; i++) {
+		const struct schedule_preemption *p = &s->preemptions[i];
+		uint64_t words[4] = { p->turn, (uint64_t)p->task, p->point.unit, p->point.after };
 
 		hash_add(&h, words, sizeof(words));
 	}

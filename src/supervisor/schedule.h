@@ -4,11 +4,13 @@
  *
  *	{ "format": "hermit-schedule", "version": 1, "config": FINGERPRINT, "command": COMMAND,
  *	  "choices": [ { "turn": 31, "thread": 2, "tid": 4, "why": "drawn", "call": "write" }, ... ],
+ *	  "preemptions": [ { "turn": 31, "thread": 2, "tid": 4, "after": 12, "of": "instructions" }, ... ],
  *	  "turns": 70, "end": "exited", "status": 1 }
  *
  * A choice is there when another thread is picked than the one that was picked last; in between, that one goes on. "thread" counts
  * births from 0 (the program), "tid" is the number that the program sees; "nth", when not 0, counts the picks of that turn (those before
- * were of threads that found nothing to go on with). "call" is what the thread is about to call.
+ * were of threads that found nothing to go on with). "call" is what the thread is about to call. A preemption is there when the
+ * turn that a thread was given has ended inside its code (engine/preempt.h); the next turn's choice says who went on.
  */
 #ifndef HS_SUPERVISOR_SCHEDULE_H
 #define HS_SUPERVISOR_SCHEDULE_H
@@ -30,14 +32,23 @@ struct schedule_choice {
 	enum sched_why why;
 };
 
+struct schedule_preemption {
+	uint64_t turn;
+	int task, tid;
+	struct preempt_point point;
+};
+
 /* Zeroed: empty. */
 struct schedule {
 	struct schedule_choice *choices;
 	size_t n, room;
+	struct schedule_preemption *preemptions;
+	size_t n_preemptions, preemptions_room;
 	char config[HASH_HEX_SIZE];
 	char *command;
 	uint64_t turns;
 	int error; /* -errno: out of memory while it was recorded */
+	size_t preempted; /* preemptions that have been followed */
 	size_t followed; /* choices that have been followed */
 	char message[200]; /* why it could not be followed */
 	struct engine_chooser chooser;

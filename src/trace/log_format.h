@@ -35,6 +35,8 @@ enum log_kind {
 	LOG_CONT,         /* job control continue */
 	LOG_CHOICE,       /* this thread runs from here on: another than before, or one that was blocked */
 	LOG_TRAP,         /* an instruction was answered in place of the processor */
+	LOG_PREEMPT,      /* the turn of the thread has ended inside its code */
+	LOG_FAULT,        /* a fault that was asked for has struck the call of the thread */
 	LOG_OUTSIDE,      /* the host spoke to the run as a whole */
 	LOG_UNCONTROLLED, /* something the run does not control */
 	LOG_CHECK,        /* checksum of what is above */

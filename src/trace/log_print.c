@@ -17,7 +17,7 @@
 static const char *const kind_colors[LOG_KINDS] = {
 	[LOG_SIGNAL] = YELLOW, [LOG_BIRTH] = GREEN,  [LOG_EXEC] = GREEN,	[LOG_EXIT] = MAGENTA,     [LOG_STOP] = YELLOW,
 	[LOG_CONT] = YELLOW,   [LOG_CHOICE] = DIM,   [LOG_TRAP] = YELLOW,      [LOG_OUTSIDE] = RED,
-	[LOG_UNCONTROLLED] = RED, [LOG_FINISH] = MAGENTA,
+	[LOG_PREEMPT] = YELLOW, [LOG_FAULT] = RED, [LOG_UNCONTROLLED] = RED, [LOG_FINISH] = MAGENTA,
 };
 
 /* What the columns in front of the event, or the event's own form, have said already. */

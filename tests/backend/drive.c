@@ -65,6 +65,7 @@ static void count(struct drive *d, const struct event *event)
 	case EVENT_ALARM:
 	case EVENT_TRAP:
 	case EVENT_SPIN:
+	case EVENT_PREEMPT:
 	case EVENT_OUTSIDE:
 	case EVENT_JOIN:
 		break;
@@ -132,6 +133,7 @@ void drive_pass(struct drive *d, const struct event *event)
 	case EVENT_ALARM:
 	case EVENT_TRAP:
 	case EVENT_SPIN:
+	case EVENT_PREEMPT:
 	case EVENT_OUTSIDE:
 	case EVENT_JOIN:
 		break;

@@ -24,6 +24,19 @@ static inline int fail(const char *what)
 	return 1;
 }
 
+struct together {
+	pthread_barrier_t barrier;
+	void *(*body)(void *);
+};
+
+static struct together together;
+
+static inline void *body_together(void *arg)
+{
+	(void)pthread_barrier_wait(&together.barrier);
+	return together.body(arg);
+}
+
 /* Starts n threads with their numbers, and waits for their ends. */
 static inline void run_threads(void *(*body)(void *), int n)
 {
@@ -34,6 +47,14 @@ static inline void run_threads(void *(*body)(void *), int n)
 			exit(99);
 	for (int i = 0; i < n; i++)
 		(void)pthread_join(threads[i], NULL);
+}
+
+/* The same, and none of them begins before all are there. */
+static inline void run_together(void *(*body)(void *), int n)
+{
+	together.body = body;
+	(void)pthread_barrier_init(&together.barrier, NULL, (unsigned)n);
+	run_threads(body_together, n);
 }
 
 #endif

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct fake_guest *fake_of(struct guest *g)
@@ -83,15 +84,14 @@ static void fake_release(struct guest *g, int handle)
 
 static int fake_info(struct guest *g, int handle, struct fd_info *ret)
 {
-	*ret = (struct fd_info){ .kind = fake_of(g)->kind ?: FD_PIPE, .open_flags = O_RDWR, .mode = 0010600, .dev = 1, .ino = (uint64_t)(handle / 2) + 1 };
+	*ret = (struct fd_info){ .kind = fake_of(g)->kind ?: FD_PIPE, .open_flags = O_RDWR, .mode = 0010600, .dev = 1,
+				 .ino = (uint64_t)(handle / 2) + 1, .sock_type = fake_of(g)->sock_type };
 	return 0;
 }
 
 static int fake_flags(struct guest *g, int handle)
 {
-	(void)g;
-	(void)handle;
-	return 0;
+	return fake_of(g)->flags;
 }
 
 static short readiness(const struct fake_guest *f, int handle)
@@ -116,6 +116,26 @@ static int fake_poll(struct guest *g, struct handle_poll *polls, size_t n, int t
 		ready += polls[i].revents != 0;
 	}
 	return ready;
+}
+
+static ssize_t fake_handle_read(struct guest *g, int handle, void *buf, size_t len)
+{
+	struct fake_pipe *p = &fake_of(g)->pipes[handle / 2];
+	size_t n = len < p->used ? len : p->used;
+
+	if (!n)
+		return p->writers ? -EAGAIN : 0;
+	memset(buf, 'x', n);
+	p->used -= n;
+	return (ssize_t)n;
+}
+
+static int fake_handle_path(struct guest *g, int handle, char *buf, size_t size)
+{
+	if (!fake_of(g)->path)
+		return -ENOTSUP;
+	(void)snprintf(buf, size, "%s", fake_of(g)->path);
+	return 0;
 }
 
 static ssize_t fake_handle_write(struct guest *g, int handle, const void *buf, size_t len)
@@ -187,6 +207,8 @@ static const struct guest_ops fake_ops = {
 	.handle_info = fake_info,
 	.handle_flags = fake_flags,
 	.handles_poll = fake_poll,
+	.handle_read = fake_handle_read,
+	.handle_path = fake_handle_path,
 	.handle_write = fake_handle_write,
 	.signal_state = fake_signal_state,
 	.signal_send = fake_signal_send,

@@ -22,6 +22,8 @@ struct fake_guest {
 	struct fake_pipe pipes[FAKE_PIPES]; /* descriptor 2n reads, 2n+1 writes pipe n */
 	struct signal_state signals[FAKE_TASKS];
 	enum fd_kind kind; /* what descriptors are; 0: pipes */
+	int sock_type, flags; /* theirs */
+	const char *path;     /* the name of all of them; NULL: they have none */
 	unsigned held;  /* handles that were borrowed and not released */
 	uint64_t fail_after; /* the nth operation from now fails with -ENOMEM; 0: none does */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A symbolised stack of a guest task: registers from the companion, memory through process_vm_readv, files through the
- * task's own root directory. libdw is known to this file only. No addresses are printed: they would differ between runs of
+ * task's own root directory. libdw is known to this file and anchors.c only. No addresses are printed: they would differ between runs of
  * different builds for no reason that a reader cares about.
  */
 #include "backend/notify/notify.h"
@@ -135,16 +135,11 @@ static int give_userdata(Dwfl_Module *module, void **userdata, const char *name,
 static int report_modules(struct stack *stack, Dwfl *dwfl)
 {
 	_cleanup_fclose_ FILE *maps = NULL;
-	int fd, r;
+	int r;
 
-	fd = procfs_open(stack->n, stack->task->tid, "maps", O_RDONLY);
-	if (fd < 0)
-		return fd;
-	maps = fdopen(fd, "r");
-	if (!maps) {
-		cleanup_close(&fd);
-		return -ENOMEM;
-	}
+	r = procfs_stream(stack->n, stack->task->tid, "maps", &maps);
+	if (r < 0)
+		return r;
 	dwfl_report_begin(dwfl);
 	r = dwfl_linux_proc_maps_report(dwfl, maps);
 	if (r != 0 || dwfl_report_end(dwfl, NULL, NULL) != 0)

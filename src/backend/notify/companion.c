@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
+#include <sys/wait.h>
 
 enum {
 	COMPANION_OPTIONS = PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
@@ -35,6 +36,25 @@ int companion_go(pid_t tid, int signo)
 int companion_go_to_call(pid_t tid, int signo)
 {
 	return request(PTRACE_SYSCALL, tid, NULL, (void *)(intptr_t)signo);
+}
+
+int companion_await(pid_t tid, int *ret_status)
+{
+	siginfo_t info = { 0 };
+
+	while (waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL) < 0)
+		if (errno != EINTR)
+			return errno == ECHILD ? 0 : -errno;
+	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
+		return 0;
+	return waitpid(tid, ret_status, __WALL) == tid;
+}
+
+int companion_step(pid_t tid, int *ret_status)
+{
+	if (ptrace(PTRACE_SINGLESTEP, tid, NULL, NULL) < 0)
+		return errno == ESRCH ? 0 : -errno;
+	return companion_await(tid, ret_status);
 }
 
 int companion_interrupt(pid_t tid)

@@ -15,11 +15,12 @@
 #include <sys/user.h>
 #include <unistd.h>
 
+#include "backend/notify/points.h"
 #include "backend/notify/vdso.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 
-enum { AUXV_MAX = 64, PAGE = 4096 };
+enum { AUXV_MAX = 64, PAGE = 4096, VDSO_SIZE = 2 * PAGE };
 
 struct auxv {
 	uint64_t random, vdso; /* addresses, 0 when missing */
@@ -180,9 +181,15 @@ int notify_exec_setup(struct guest *g, int task, const struct exec_image *image,
 		r = notify_write(g, task, auxv.random, image->random, sizeof(image->random));
 	if (r == 0 && image->set_hwcap)
 		r = set_hwcap(notify_of(g), t, &auxv, image);
+	if (auxv.vdso) {
+		t->process->code->vdso = auxv.vdso;
+		t->process->code->vdso_end = auxv.vdso + VDSO_SIZE;
+	}
 	if (r == 0 && auxv.vdso)
 		r = redirect_vdso(notify_of(g), t, &auxv);
 	if (r == 0)
 		r = text_replace(notify_of(g), t, 0, UINT64_MAX, ret_found);
+	if (r == 0 && code_places_are_wanted(notify_of(g), t))
+		r = code_places_put(notify_of(g), t, 0, UINT64_MAX);
 	return r;
 }

@@ -91,6 +91,19 @@ static int stat_of_entry(struct notify *n, pid_t tid, int dirfd, const char *nam
 	return 1;
 }
 
+int notify_handle_path(struct guest *g, int handle, char *buf, size_t size)
+{
+	char name[32];
+	ssize_t len;
+
+	(void)snprintf(name, sizeof(name), "self/fd/%d", handle);
+	len = readlinkat(notify_of(g)->proc_fd, name, buf, size - 1);
+	if (len < 0)
+		return -errno;
+	buf[len] = '\0';
+	return buf[0] == '/' ? 0 : -ENOTSUP;
+}
+
 int notify_handle_stat(struct guest *g, int handle, struct file_stat *ret)
 {
 	struct statx x;

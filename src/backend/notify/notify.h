@@ -21,6 +21,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -141,6 +142,9 @@ struct notify {
 	/* An adopted container: until its program is loaded, threads of the runtime's may call, too: they are let through. */
 	bool adopting;
 	uint64_t strange_calls;
+	uint64_t points_passed; /* by the running task since it was resumed */
+	enum preempt_unit points_unit;
+	struct code_modules *modules; /* points.c */
 	bool fresh; /* the program has made no call yet: an interruption that the runtime had sent itself may still come */
 };
 
@@ -183,6 +187,10 @@ int companion_go(pid_t tid, int signo);
 enum { COMPANION_SYSCALL_STOP = SIGTRAP | 0x80 };
 int companion_go_to_call(pid_t tid, int signo);
 int companion_interrupt(pid_t tid);
+/* Waits for a stop of the task: 1 with its status; 0 when it is dying, which is left for notify_reap(). -errno. */
+int companion_await(pid_t tid, int *ret_status);
+/* The same after one instruction, or what comes in between. */
+int companion_step(pid_t tid, int *ret_status);
 int companion_listen(pid_t tid);
 int companion_get_result(pid_t tid, int64_t *ret_result);
 int companion_set_result(pid_t tid, int64_t result);
@@ -208,6 +216,8 @@ int notify_take_signals(struct notify *n);
 int notify_reap(struct notify *n);
 /* Turns one ptrace stop into events. */
 int notify_stop(struct notify *n, pid_t tid, int status);
+/* The task is stopped, and this is what the engine hears of it. */
+int notify_report(struct notify *n, struct notify_task *t, struct event *event);
 int notify_resume(struct guest *g, int task, const struct verdict *v);
 
 /* --- memory.c --- */
@@ -272,6 +282,7 @@ int notify_path_info(struct guest *g, int task, int dirfd, const char *path, int
 #define FILES_STATX (STATX_BASIC_STATS | STATX_BTIME)
 int files_statx(int fd, struct statx *ret);
 int notify_path_stat(struct guest *g, int task, int dirfd, const char *path, int flags, struct file_stat *ret);
+int notify_handle_path(struct guest *g, int handle, char *buf, size_t size);
 int notify_handle_stat(struct guest *g, int handle, struct file_stat *ret);
 int notify_handle_list(struct guest *g, int handle, struct dir_entry **ret_entries, size_t *ret_n);
 int notify_beacon_new(struct guest *g, int id, int open_flags);
@@ -329,6 +340,16 @@ int adopt_fix_addresses(struct notify *n, struct adopted *adopted);
 int notify_exec_setup(struct guest *g, int task, const struct exec_image *image, struct code_found *ret_found);
 
 /* --- text.c --- */
+/* A mapping as /proc/PID/maps has it. */
+struct code_area {
+	uint64_t start, end, offset;
+	bool exec, shared;
+	const char *path; /* "" for none; "[vdso]" and its kind are no paths. Points into the line */
+};
+enum { CODE_LINE_SIZE = 4096 + 128 };
+bool text_parse_area(char *line, struct code_area *ret);
+/* The file of a mapping: a descriptor or -errno. */
+int text_open_file(const struct notify *n, const struct notify_task *t, const struct code_area *area);
 int notify_code_mapped(struct guest *g, int task, const struct code_mapping *mapping, struct code_found *ret_found);
 /* Replaces the instructions in all executable mappings of files that have a byte of [start, end). */
 int text_replace(struct notify *n, const struct notify_task *t, uint64_t start, uint64_t end, struct code_found *found);
@@ -337,6 +358,19 @@ int text_replace(struct notify *n, const struct notify_task *t, uint64_t start, 
 int notify_seek_loop(struct guest *g, int task, bool others);
 /* VERDICT_SPIN. 1: an event is reported, the task does not run; 0: it runs on. */
 int spin_again(struct notify *n, struct notify_task *t, uint64_t turn);
+
+/* --- points.c: points inside code (engine/preempt.h) --- */
+/* What is wanted of them; deinit releases what init has taken. */
+int points_init(struct notify *n, const struct backend_options *options);
+void points_deinit(struct notify *n);
+/* The task, which is stopped, goes on: towards its point if it has one. */
+int points_go(struct notify *n, struct notify_task *t);
+/* Is it to be stopped when it comes back from a call? */
+bool points_stop_behind_call(const struct notify_task *t);
+/* Is its SIGTRAP (t->siginfo) a breakpoint of ours? 1: it has been dealt with; 0: no; -errno. */
+int points_recognise(struct notify *n, struct notify_task *t);
+/* The task is about to count places: its address space gets them. */
+int points_count(struct notify *n, const struct notify_task *t);
 
 /* --- trap.c --- */
 struct insn_regs trap_registers(const struct user_regs_struct *u);
@@ -385,6 +419,8 @@ int procfs_ids_at_birth(const struct notify *n, pid_t tid, pid_t parent_tgid, st
 int procfs_read(const struct notify *n, pid_t tid, const char *name, char *buf, size_t size);
 /* Opens /proc/TID/name. */
 int procfs_open(const struct notify *n, pid_t tid, const char *name, int flags);
+/* The same for reading lines; *ret is the caller's. */
+int procfs_stream(const struct notify *n, pid_t tid, const char *name, FILE **ret);
 /* The value after "key:" in the text of a status file, or NULL. */
 const char *procfs_field(const char *text, const char *key);
 

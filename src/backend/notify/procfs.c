@@ -150,3 +150,16 @@ int procfs_times(const struct notify *n, pid_t tid, uint64_t *ret_user, uint64_t
 		return -EPROTO;
 	return 0;
 }
+
+int procfs_stream(const struct notify *n, pid_t tid, const char *name, FILE **ret)
+{
+	int fd = procfs_open(n, tid, name, O_RDONLY);
+
+	if (fd < 0)
+		return fd;
+	*ret = fdopen(fd, "r");
+	if (*ret)
+		return 0;
+	cleanup_close(&fd);
+	return -ENOMEM;
+}

@@ -6,9 +6,18 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+/* The interrupt is asked for first: then the stop comes before any user code. */
+static int stop_behind_call(struct notify_task *t)
+{
+	t->expect = EXPECT_POINT;
+	return companion_interrupt(t->tid);
+}
+
 static int answer_return(struct notify *n, struct notify_task *t, const struct verdict *v)
 {
-	return listener_reply(n, &t->cookie, v->value);
+	int r = points_stop_behind_call(t) ? stop_behind_call(t) : 0;
+
+	return r < 0 ? r : listener_reply(n, &t->cookie, v->value);
 }
 
 /* The kernel is about to run the call. */
@@ -36,7 +45,6 @@ static int answer_hook_unnoticed(struct notify *n, struct notify_task *t)
 	return r == -ESRCH ? 0 : r;
 }
 
-/* The interrupt is asked for first: then the stop comes before any user code. */
 static int answer_hook(struct notify *n, struct notify_task *t, const struct verdict *v)
 {
 	int r;
@@ -51,7 +59,9 @@ static int answer_hook(struct notify *n, struct notify_task *t, const struct ver
 
 static int answer_install(struct notify *n, struct notify_task *t, const struct verdict *v)
 {
-	return listener_install(n, &t->cookie, v->handle, v->install_flags);
+	int r = points_stop_behind_call(t) ? stop_behind_call(t) : 0;
+
+	return r < 0 ? r : listener_install(n, &t->cookie, v->handle, v->install_flags);
 }
 
 /*
@@ -75,7 +85,7 @@ static int leave_stop(struct notify *n, struct notify_task *t, const struct verd
 
 	if (v->set_result && t->stop == EVENT_DONE)
 		r = companion_set_result(t->tid, v->value);
-	return r < 0 ? r : companion_go(t->tid, 0);
+	return r < 0 ? r : points_go(n, t);
 }
 
 static int leave_signal(struct notify *n, struct notify_task *t, const struct verdict *v)
@@ -147,10 +157,13 @@ int notify_resume(struct guest *g, int task, const struct verdict *v)
 	n->entered_kernel = v->kind == VERDICT_CONTINUE || v->kind == VERDICT_HOOK;
 	n->stops_there = v->kind == VERDICT_HOOK;
 	n->user_ticks = n->system_ticks = UINT64_MAX;
-	r = action->run(n, t, v);
-	if (r < 0)
-		return r;
-	if (action->run != leave_spin || r == 0)
-		t->where = action->to;
-	return action->run == leave_spin ? 0 : r;
+	t->point = v->preempt;
+	n->points_unit = v->preempt.unit;
+	n->points_passed = 0;
+	/* Before it goes: with what it does at once it may be stopped already when it has gone. */
+	t->where = action->to;
+	r = v->preempt.unit == PREEMPT_PLACES ? points_count(n, t) : 0;
+	if (r == 0)
+		r = action->run(n, t, v);
+	return r < 0 ? r : 0;
 }

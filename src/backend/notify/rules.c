@@ -3,10 +3,18 @@
 #include "backend/notify/filter.h"
 
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "engine/policy.h"
 
-struct backend_filter *backend_filter_new(bool allow_uncontrolled, struct error *err)
+bool backend_filter_passes(long nr, uint64_t third)
+{
+	const struct policy_row *row = policy_row(nr);
+
+	return (row->class == CLASS_PASS && nr != SYS_brk) || (row->flags & CALL_EXEC_ONLY && !(third & PROT_EXEC));
+}
+
+struct backend_filter *backend_filter_new(bool allow_uncontrolled, bool ask_brk, struct error *err)
 {
 	struct filter_rule rules[POLICY_MAX_NR + 1];
 	const struct policy_row *row;
@@ -15,6 +23,8 @@ struct backend_filter *backend_filter_new(bool allow_uncontrolled, struct error 
 
 	for (nr = 0; nr <= POLICY_MAX_NR; nr++) {
 		row = policy_row(nr);
+		if (nr == SYS_brk && ask_brk)
+			continue;
 		if (row->class == CLASS_PASS)
 			rules[n_rules++] = (struct filter_rule){ .nr = nr };
 		else if (row->flags & CALL_EXEC_ONLY)

@@ -62,6 +62,7 @@ static const struct guest_ops notify_ops = {
 	.exec_setup = notify_exec_setup,
 	.seek_loop = notify_seek_loop,
 	.code_mapped = notify_code_mapped,
+	.handle_path = notify_handle_path,
 	.settle_reaped = notify_settle_reaped,
 	.settle_leader = notify_settle_leader,
 	.settle_network = notify_settle_network,
@@ -165,7 +166,7 @@ static struct notify *notify_new(const struct backend_options *options)
 	if (!n)
 		return NULL;
 	n->guest.ops = &notify_ops;
-	n->guest.abilities = GUEST_CAN_HOOK | GUEST_CAN_PATCH;
+	n->guest.abilities = GUEST_CAN_HOOK | GUEST_CAN_PATCH | GUEST_CAN_STEP;
 	n->signal_fd = n->proc_fd = n->root_fd = n->pid_namespace = -1;
 	n->code = options->code;
 	n->kinds = options->tsc_faults ? INSN_KINDS_ALL & ~INSN_KINDS_TSC : INSN_KINDS_ALL;
@@ -179,8 +180,9 @@ static struct notify *notify_new(const struct backend_options *options)
 	n->listener_arg = options->listener_arg;
 	handles_init(n);
 	n->own_polls = calloc(1, sizeof(*n->own_polls));
-	if (n->own_polls)
+	if (n->own_polls && points_init(n, options) == 0)
 		return n;
+	free(n->own_polls);
 	free(n);
 	return NULL;
 }
@@ -506,6 +508,7 @@ struct guest *backend_close(struct guest *g)
 	n->vdso = vdso_free(n->vdso);
 	clockpage_deinit(n);
 	objects_deinit(n);
+	points_deinit(n);
 	free(n->objects.ids);
 	free(n);
 	return NULL;

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int report(struct notify *n, struct notify_task *t, struct event *event)
+int notify_report(struct notify *n, struct notify_task *t, struct event *event)
 {
 	t->where = WHERE_STOP;
 	t->expect = EXPECT_NOTHING;
@@ -76,7 +76,7 @@ static int on_birth(struct notify *n, struct notify_task *parent)
 	event.birth.child = child->number;
 	event.birth.vtid = ids.vtid;
 	event.birth.vpid = ids.vpid;
-	return report(n, parent, &event);
+	return notify_report(n, parent, &event);
 }
 
 /* The other threads are gone; the former leader among them vanished without a word to its tracer. */
@@ -127,7 +127,7 @@ static int on_exec(struct notify *n, pid_t tid)
 	paths_forget(n, former); /* its credentials may be others */
 	paths_forget(n, t->tid);
 	event.old_task = t->number;
-	return report(n, t, &event);
+	return notify_report(n, t, &event);
 }
 
 static bool same_sender(const struct notify *n, const struct sent_signal *sent, const struct notify_task *t,
@@ -161,16 +161,20 @@ static int on_signal(struct notify *n, struct notify_task *t)
 
 	r = companion_get_siginfo(t->tid, &t->siginfo);
 	if (r == 0)
+		r = points_recognise(n, t);
+	if (r > 0)
+		return 0;
+	if (r == 0)
 		r = trap_recognise(n, t, &event);
 	if (r < 0)
 		return r == -ESRCH ? 0 : r;
 	if (r > 0)
-		return report(n, t, &event);
+		return notify_report(n, t, &event);
 	if (n->fresh && t->siginfo.si_signo == SIGURG)
 		return companion_go(t->tid, 0); /* a Go runtime's, to itself */
 	event.siginfo = t->siginfo;
 	restore_contents(n, t, &event.siginfo);
-	return report(n, t, &event);
+	return notify_report(n, t, &event);
 }
 
 static int on_done(struct notify *n, struct notify_task *t)
@@ -181,7 +185,7 @@ static int on_done(struct notify *n, struct notify_task *t)
 	r = companion_get_result(t->tid, &event.result);
 	if (r < 0)
 		return r == -ESRCH ? 0 : r;
-	return report(n, t, &event);
+	return notify_report(n, t, &event);
 }
 
 static int on_group_stop(struct notify *n, struct notify_task *t, int signo)
@@ -190,7 +194,7 @@ static int on_group_stop(struct notify *n, struct notify_task *t, int signo)
 
 	if (t->where == WHERE_LISTEN)
 		return companion_listen(t->tid); /* known to be stopped */
-	return report(n, t, &event);
+	return notify_report(n, t, &event);
 }
 
 static int on_trap(struct notify *n, struct notify_task *t)
@@ -198,9 +202,13 @@ static int on_trap(struct notify *n, struct notify_task *t)
 	struct event event = { .kind = EVENT_CONTINUED };
 
 	if (t->where == WHERE_LISTEN)
-		return report(n, t, &event);
+		return notify_report(n, t, &event);
 	if (t->expect == EXPECT_DONE)
 		return on_done(n, t);
+	if (t->expect == EXPECT_POINT) {
+		t->expect = EXPECT_NOTHING;
+		return points_go(n, t);
+	}
 	t->expect = EXPECT_NOTHING; /* ours, or the kernel's note that somebody sent SIGCONT */
 	return companion_go(t->tid, 0);
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 
@@ -22,6 +23,7 @@ static void code_put(struct task_code *code)
 	if (!code || --code->refs > 0)
 		return;
 	insn_traps_deinit(&code->traps);
+	free(code->places);
 	free(code);
 }
 
@@ -37,12 +39,30 @@ int tasks_fresh_code(struct notify_process *p)
 	return 0;
 }
 
+/* The memory is a copy, with the breakpoints in it. */
+static int copy_places(struct task_code *to, const struct task_code *from)
+{
+	to->vdso = from->vdso;
+	to->vdso_end = from->vdso_end;
+	to->places_wanted = from->places_wanted;
+	if (!from->n_places)
+		return 0;
+	to->places = reallocarray(NULL, PLACES_ROOM(from->n_places), sizeof(*to->places));
+	if (!to->places)
+		return -ENOMEM;
+	memcpy(to->places, from->places, from->n_places * sizeof(*to->places));
+	to->n_places = from->n_places;
+	return 0;
+}
+
 int tasks_inherit_code(struct notify_process *child, const struct notify_process *parent, bool shares)
 {
 	int r;
 
 	if (!shares) {
 		r = tasks_fresh_code(child);
+		if (r == 0)
+			r = copy_places(child->code, parent->code);
 		return r < 0 ? r : insn_traps_copy(&child->code->traps, &parent->code->traps);
 	}
 	code_put(child->code);

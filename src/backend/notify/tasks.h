@@ -39,6 +39,7 @@ enum task_where {
 enum stop_expectation {
 	EXPECT_NOTHING = 0,
 	EXPECT_DONE,     /* the hooked call has returned */
+	EXPECT_POINT,    /* back from a call, its code is to be stepped */
 	EXPECT_INTERNAL, /* was asked for to make a signal certain to be seen; nobody is told */
 };
 
@@ -55,10 +56,28 @@ struct call_cookie {
 	uint64_t id;
 };
 
+/* A place in code where a breakpoint is (points.c). */
+struct code_place {
+	uint64_t address;
+	uint64_t anchors; /* of an order (engine/order.h), as bits */
+	uint32_t passed; /* how often */
+	uint8_t original; /* the byte that is not there now */
+	bool counted; /* it is a place where points are counted */
+	bool retired;
+};
+
+/* Room grows by whole steps. */
+enum { PLACES_STEP = 256 };
+#define PLACES_ROOM(n) (((n) / PLACES_STEP + 1) * PLACES_STEP)
+
 /* The replaced instructions of one address space, and who has it. */
 struct task_code {
 	unsigned refs;
 	struct insn_traps traps;
+	uint64_t vdso, vdso_end; /* 0: there is none */
+	bool places_wanted;      /* they are put into all code that comes, too */
+	struct code_place *places; /* sorted by address */
+	size_t n_places;
 };
 
 struct notify_process {
@@ -79,6 +98,8 @@ struct notify_task {
 	enum task_where where;
 	enum event_kind stop;    /* WHERE_STOP: what was reported */
 	enum stop_expectation expect;
+	struct preempt_point point; /* where its turn is to end */
+	uint64_t at_place;          /* stopped before the instruction of this place, 0: no */
 	struct call_cookie cookie; /* WHERE_CALL; the listener's part is that of the last call */
 	int call_nr;             /* WHERE_CALL */
 	siginfo_t siginfo;       /* EVENT_SIGNAL: as the kernel has it */

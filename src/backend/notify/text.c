@@ -13,17 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backend/notify/points.h"
 #include "base/cleanup.h"
 #include "insn/store.h"
 
-enum { PAGE = 4096, LINE_SIZE = 4096 + 128 };
-
-/* A mapping as /proc/PID/maps has it. */
-struct area {
-	uint64_t start, end, offset;
-	bool exec, shared;
-	const char *path; /* "" for none; "[vdso]" and its kind are no paths */
-};
+enum { PAGE = 4096 };
 
 enum written { WRITTEN_NOW, WRITTEN_BEFORE, NOT_WRITTEN };
 
@@ -96,7 +90,7 @@ static uint64_t count_unsure(const struct insn_map *map, unsigned kinds, uint64_
 	return count;
 }
 
-static int replace_in(struct notify *n, const struct notify_task *t, const struct area *area, int fd, struct code_found *found)
+static int replace_in(struct notify *n, const struct notify_task *t, const struct code_area *area, int fd, struct code_found *found)
 {
 	_cleanup_free_ struct insn_patch *patches = NULL;
 	struct insn_traps *traps = &t->process->code->traps;
@@ -123,7 +117,7 @@ static int replace_in(struct notify *n, const struct notify_task *t, const struc
 	return r < 0 ? r : insn_traps_map(traps, map, n->kinds, area->offset, len, area->start);
 }
 
-static bool parse_area(char *line, struct area *ret)
+bool text_parse_area(char *line, struct code_area *ret)
 {
 	char modes[5];
 	int at = 0;
@@ -141,9 +135,9 @@ static bool parse_area(char *line, struct area *ret)
  * The file of a mapping: exactly, where the kernel lets us (it asks for CAP_SYS_ADMIN), else by its name below the task's root. That
  * it is another file by now is no danger: the bytes are compared.
  */
-static int open_file(const struct notify *n, const struct notify_task *t, const struct area *area)
+int text_open_file(const struct notify *n, const struct notify_task *t, const struct code_area *area)
 {
-	char name[LINE_SIZE];
+	char name[CODE_LINE_SIZE];
 	int fd;
 
 	(void)snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, area->start, area->end);
@@ -154,7 +148,7 @@ static int open_file(const struct notify *n, const struct notify_task *t, const 
 	return procfs_open(n, t->tid, name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 }
 
-static int replace_in_unknown(struct notify *n, const struct notify_task *t, const struct area *area, struct code_found *found)
+static int replace_in_unknown(struct notify *n, const struct notify_task *t, const struct code_area *area, struct code_found *found)
 {
 	_cleanup_close_ int fd = -1;
 
@@ -165,7 +159,7 @@ static int replace_in_unknown(struct notify *n, const struct notify_task *t, con
 		found->generated = true;
 		return 0;
 	}
-	fd = open_file(n, t, area);
+	fd = text_open_file(n, t, area);
 	if (fd < 0) {
 		insn_traps_unmap(&t->process->code->traps, area->start, area->end - area->start);
 		found->missed++;
@@ -177,22 +171,15 @@ static int replace_in_unknown(struct notify *n, const struct notify_task *t, con
 int text_replace(struct notify *n, const struct notify_task *t, uint64_t start, uint64_t end, struct code_found *found)
 {
 	_cleanup_fclose_ FILE *maps = NULL;
-	char line[LINE_SIZE];
-	struct area area;
-	int fd, r = 0;
+	char line[CODE_LINE_SIZE];
+	struct code_area area;
+	int r;
 
 	if (!n->code)
 		return 0;
-	fd = procfs_open(n, t->tid, "maps", O_RDONLY);
-	if (fd < 0)
-		return fd;
-	maps = fdopen(fd, "r");
-	if (!maps) {
-		cleanup_close(&fd);
-		return -ENOMEM;
-	}
+	r = procfs_stream(n, t->tid, "maps", &maps);
 	while (r == 0 && fgets(line, sizeof(line), maps))
-		if (parse_area(line, &area) && area.exec && area.start < end && area.end > start)
+		if (text_parse_area(line, &area) && area.exec && area.start < end && area.end > start)
 			r = replace_in_unknown(n, t, &area, found);
 	return r;
 }
@@ -201,16 +188,19 @@ int notify_code_mapped(struct guest *g, int task, const struct code_mapping *map
 {
 	struct notify *n = notify_of(g);
 	const struct notify_task *t = notify_find(g, task);
-	struct area area = { .start = mapping->address, .offset = mapping->offset, .shared = mapping->shared };
+	struct code_area area = { .start = mapping->address, .offset = mapping->offset, .shared = mapping->shared };
+	int r;
 
 	*ret_found = (struct code_found){ 0 };
 	if (!t)
 		return -ESRCH;
-	if (!n->code)
+	if (!n->code && !code_places_are_wanted(n, t))
 		return 0;
 	if (__builtin_add_overflow(mapping->address, (mapping->len + PAGE - 1) / PAGE * PAGE, &area.end))
 		return -EFAULT;
-	if (mapping->handle < 0)
-		return text_replace(n, t, area.start, area.end, ret_found);
-	return replace_in(n, t, &area, mapping->handle, ret_found);
+	if (mapping->handle < 0 || !n->code)
+		r = text_replace(n, t, area.start, area.end, ret_found);
+	else
+		r = replace_in(n, t, &area, mapping->handle, ret_found);
+	return r == 0 && code_places_are_wanted(n, t) ? code_places_put(n, t, area.start, area.end) : r;
 }

@@ -249,6 +249,10 @@ int notify_wait(struct guest *g, struct event *ret_event)
 		if (r < 0)
 			return r;
 	}
+	if (ret_event->kind != EVENT_ALARM && ret_event->kind != EVENT_OUTSIDE && ret_event->kind != EVENT_JOIN) {
+		ret_event->points = (struct preempt_point){ n->points_unit, n->points_passed };
+		n->points_passed = 0;
+	}
 	if (ret_event->kind == EVENT_EXIT)
 		tasks_remove(&n->tasks, ret_event->task);
 	return 0;
