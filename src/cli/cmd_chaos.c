@@ -40,29 +40,7 @@ static bool takes_option(const struct option_spec *spec)
 	static const char *const not[] = { "verify", "verify-json", "verify-dir", "log-events", "report", "summary", "chaos",
 					   "record-schedule", "replay-schedule", "stop-at-turn", "stacktrace-at", "terminal" };
 
-	for (size_t i = 0; i < ARRAY_SIZE(not); i++)
-		if (!strcmp(spec->name, not[i]))
-			return false;
-	return true;
-}
-
-static int take_program(struct run_options *o, struct argp_state *state)
-{
-	for (int i = state->next - 1; i < state->argc; i++)
-		if (strv_add(&o->argv, state->argv[i]) < 0)
-			return ENOMEM;
-	state->next = state->argc;
-	return 0;
-}
-
-static uint64_t number(const char *option, const char *text, uint64_t least, uint64_t most, struct argp_state *state)
-{
-	uint64_t value;
-
-	if (parse_u64(text, &value) < 0 || value < least || value > most)
-		argp_error(state, "--%s: '%s' is not a number from %llu to %llu", option, text, (unsigned long long)least,
-			   (unsigned long long)most);
-	return value;
+	return !run_arguments_is_among(spec, not, ARRAY_SIZE(not));
 }
 
 static void take_until(struct arguments *a, const char *text, struct argp_state *state)
@@ -79,7 +57,7 @@ static void take_expected(struct arguments *a, char *text, struct argp_state *st
 	while ((word = strsep(&text, ","))) {
 		if (a->x.n_expected == EXPECTED_MAX)
 			argp_error(state, "--expect-exit: at most %d statuses", EXPECTED_MAX);
-		a->x.expected[a->x.n_expected++] = (int)number("expect-exit", word, 0, 255, state);
+		a->x.expected[a->x.n_expected++] = (int)run_arguments_number("expect-exit", word, 0, 255, state);
 	}
 }
 
@@ -102,25 +80,23 @@ static void take_shard(struct arguments *a, char *text, struct argp_state *state
 	if (!slash)
 		argp_error(state, "--shard: '%s' is not I/N", text);
 	*slash = '\0';
-	a->x.shards = (unsigned)number("shard", slash + 1, 1, 1 << 20, state);
-	a->x.shard = (unsigned)number("shard", text, 1, a->x.shards, state) - 1;
+	a->x.shards = (unsigned)run_arguments_number("shard", slash + 1, 1, 1 << 20, state);
+	a->x.shard = (unsigned)run_arguments_number("shard", text, 1, a->x.shards, state) - 1;
 }
 
 static error_t parse_one(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
-	const struct option_spec *spec;
-	struct error err = { 0 };
 
 	switch (key) {
 	case KEY_RUNS:
-		a->x.runs = number("runs", arg, 1, 100000000, state);
+		a->x.runs = run_arguments_number("runs", arg, 1, 100000000, state);
 		return 0;
 	case KEY_UNTIL:
 		take_until(a, arg, state);
 		return 0;
 	case KEY_JOBS:
-		a->x.jobs = (unsigned)number("jobs", arg, 1, EXPLORE_JOBS_MAX, state);
+		a->x.jobs = (unsigned)run_arguments_number("jobs", arg, 1, EXPLORE_JOBS_MAX, state);
 		return 0;
 	case KEY_EXPECT:
 		take_expected(a, arg, state);
@@ -135,14 +111,9 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		a->x.keep = arg;
 		return 0;
 	case ARGP_KEY_ARG:
-		return take_program(&a->run.options, state);
+		return run_arguments_take_program(&a->run.options, state);
 	default:
-		spec = run_arguments_spec(key);
-		if (!spec || !takes_option(spec))
-			return ARGP_ERR_UNKNOWN;
-		if (run_options_set(&a->run.options, spec, arg, &err) < 0)
-			argp_failure(state, argp_err_exit_status, 0, "%s", err.text);
-		return 0;
+		return run_arguments_take_option(&a->run.options, takes_option, key, arg, state);
 	}
 }
 
@@ -150,19 +121,6 @@ static const char doc[] =
 	"Runs a program under many schedules, one for each seed of the scheduler, and shows how each of them ended. What the program writes to "
 	"files is thrown away after each run, unless --fs says otherwise. The options of a run are those of hermit run.\v"
 	"The exit status is 0 when all runs passed, 1 when one failed, 125 when the tool itself did.";
-
-static int parse(struct arguments *a, int argc, char **argv)
-{
-	struct argp_option *options = run_arguments_argp(takes_option, own_options, ARRAY_SIZE(own_options));
-	struct argp argp = { options, parse_one, "[--] PROGRAM [ARGUMENT...]", doc, NULL, NULL, NULL };
-	int r;
-
-	if (!options)
-		return -ENOMEM;
-	r = argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, a);
-	run_arguments_argp_free(options);
-	return -r;
-}
 
 static unsigned default_jobs(void)
 {
@@ -193,7 +151,7 @@ int cmd_chaos(int argc, char **argv)
 	command_prepare("hermit", "chaos", argv);
 	r = init(&a);
 	if (r == 0)
-		r = parse(&a, argc, argv);
+		r = run_arguments_parse_with(parse_one, doc, takes_option, own_options, ARRAY_SIZE(own_options), argc, argv, &a);
 	if (r < 0)
 		(void)error_errno(&err, -r, "arguments");
 	if (r == 0)

@@ -33,25 +33,7 @@ static bool takes_option(const struct option_spec *spec)
 {
 	static const char *const not[] = { "verify", "verify-json", "verify-dir", "log-events", "report", "summary" };
 
-	for (size_t i = 0; i < ARRAY_SIZE(not); i++)
-		if (!strcmp(spec->name, not[i]))
-			return false;
-	return true;
-}
-
-static int take_program(struct run_options *o, struct argp_state *state)
-{
-	for (int i = state->next - 1; i < state->argc; i++)
-		if (strv_add(&o->argv, state->argv[i]) < 0)
-			return ENOMEM;
-	state->next = state->argc;
-	return 0;
-}
-
-static void take_runs(struct arguments *a, const char *text, struct argp_state *state)
-{
-	if (parse_u64(text, &a->ci.runs) < 0 || a->ci.runs < 2 || a->ci.runs > MAX_RUNS)
-		argp_error(state, "--runs: '%s' is not a number from 2 to %d", text, MAX_RUNS);
+	return !run_arguments_is_among(spec, not, ARRAY_SIZE(not));
 }
 
 static void take_annotations(struct arguments *a, const char *text, struct argp_state *state)
@@ -64,12 +46,10 @@ static void take_annotations(struct arguments *a, const char *text, struct argp_
 static error_t parse_one(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
-	const struct option_spec *spec;
-	struct error err = { 0 };
 
 	switch (key) {
 	case KEY_RUNS:
-		take_runs(a, arg, state);
+		a->ci.runs = run_arguments_number("runs", arg, 2, MAX_RUNS, state);
 		return 0;
 	case KEY_ARTIFACTS:
 		a->ci.artifacts = arg;
@@ -81,14 +61,9 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		take_annotations(a, arg, state);
 		return 0;
 	case ARGP_KEY_ARG:
-		return take_program(&a->run.options, state);
+		return run_arguments_take_program(&a->run.options, state);
 	default:
-		spec = run_arguments_spec(key);
-		if (!spec || !takes_option(spec))
-			return ARGP_ERR_UNKNOWN;
-		if (run_options_set(&a->run.options, spec, arg, &err) < 0)
-			argp_failure(state, argp_err_exit_status, 0, "%s", err.text);
-		return 0;
+		return run_arguments_take_option(&a->run.options, takes_option, key, arg, state);
 	}
 }
 
@@ -96,19 +71,6 @@ static const char doc[] =
 	"Runs a program several times, compares the runs exactly, and leaves reports (JUnit, a summary, logs) in one directory. "
 	"The options of a run are those of hermit run.\v"
 	"The exit status is the program's own when its runs are equal; 123 when they differ, 125 without a result.";
-
-static int parse(struct arguments *a, int argc, char **argv)
-{
-	struct argp_option *options = run_arguments_argp(takes_option, own_options, ARRAY_SIZE(own_options));
-	struct argp argp = { options, parse_one, "[--] PROGRAM [ARGUMENT...]", doc, NULL, NULL, NULL };
-	int r;
-
-	if (!options)
-		return -ENOMEM;
-	r = argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, a);
-	run_arguments_argp_free(options);
-	return -r;
-}
 
 static bool in_github(void)
 {
@@ -126,7 +88,7 @@ int cmd_ci(int argc, char **argv)
 	command_prepare("hermit", "ci", argv);
 	r = run_options_init(&a.run.options);
 	if (r == 0)
-		r = parse(&a, argc, argv);
+		r = run_arguments_parse_with(parse_one, doc, takes_option, own_options, ARRAY_SIZE(own_options), argc, argv, &a);
 	if (r < 0)
 		(void)error_errno(&err, -r, "arguments");
 	if (r == 0)

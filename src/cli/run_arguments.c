@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/parse.h"
 #include "cli/commands.h"
 
 enum {
@@ -112,21 +113,66 @@ static int replace(char **to, const char *text)
 	return *to ? 0 : -ENOMEM;
 }
 
-/* The program and everything behind it, word by word. */
-static int take_program(struct run_arguments *a, struct argp_state *state)
+error_t run_arguments_take_program(struct run_options *o, struct argp_state *state)
 {
-	strv_clear(&a->options.argv);
+	strv_clear(&o->argv);
 	for (int i = state->next - 1; i < state->argc; i++)
-		if (strv_add(&a->options.argv, state->argv[i]) < 0)
+		if (strv_add(&o->argv, state->argv[i]) < 0)
 			return ENOMEM;
 	state->next = state->argc;
 	return 0;
 }
 
+bool run_arguments_is_among(const struct option_spec *spec, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(spec->name, names[i]))
+			return true;
+	return false;
+}
+
+error_t run_arguments_take_option(struct run_options *o, bool (*wanted)(const struct option_spec *spec), int key, const char *arg,
+				  struct argp_state *state)
+{
+	const struct option_spec *spec = run_arguments_spec(key);
+	struct error err = { 0 };
+	int r;
+
+	if (!spec || (wanted && !wanted(spec)))
+		return ARGP_ERR_UNKNOWN;
+	r = run_options_set(o, spec, arg, &err);
+	if (r < 0 && err.code)
+		argp_failure(state, argp_err_exit_status, 0, "%s", err.text);
+	return r < 0 ? -r : 0;
+}
+
+uint64_t run_arguments_number(const char *option, const char *text, uint64_t least, uint64_t most, struct argp_state *state)
+{
+	uint64_t value;
+
+	if (parse_u64(text, &value) < 0 || value < least || value > most)
+		argp_error(state, "--%s: '%s' is not a number from %llu to %llu", option, text, (unsigned long long)least,
+			   (unsigned long long)most);
+	return value;
+}
+
+int run_arguments_parse_with(argp_parser_t parser, const char *doc, bool (*wanted)(const struct option_spec *spec),
+			     const struct argp_option *own, size_t n_own, int argc, char **argv, void *input)
+{
+	struct argp_option *options = run_arguments_argp(wanted, own, n_own);
+	struct argp argp = { options, parser, "[--] PROGRAM [ARGUMENT...]", doc, NULL, NULL, NULL };
+	int r;
+
+	if (!options)
+		return -ENOMEM;
+	r = argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, input);
+	run_arguments_argp_free(options);
+	return -r;
+}
+
 static error_t parse_one(int key, char *arg, struct argp_state *state)
 {
 	struct run_arguments *a = state->input;
-	const struct option_spec *spec;
 	struct error err = { 0 };
 	int r;
 
@@ -141,12 +187,9 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		r = replace(&a->print_config, arg);
 		break;
 	case ARGP_KEY_ARG:
-		return take_program(a, state);
+		return run_arguments_take_program(&a->options, state);
 	default:
-		spec = run_arguments_spec(key);
-		if (!spec)
-			return ARGP_ERR_UNKNOWN;
-		r = run_options_set(&a->options, spec, arg, &err);
+		return run_arguments_take_option(&a->options, NULL, key, arg, state);
 	}
 	if (r < 0 && err.code)
 		argp_failure(state, argp_err_exit_status, 0, "%s", err.text);
@@ -157,19 +200,6 @@ static const char doc[] =
 	"Runs a program in a container of its own, in which time, random numbers, the order of threads and everything else "
 	"that differs from run to run is decided by the options below.\v"
 	"The exit status is the program's own; 128+n when signal n ended it. hermit(1) has a table of all others.";
-
-static int parse(struct run_arguments *a, int argc, char **argv)
-{
-	struct argp_option *options = run_arguments_argp(NULL, own_options, ARRAY_SIZE(own_options));
-	struct argp argp = { options, parse_one, "[--] PROGRAM [ARGUMENT...]", doc, NULL, NULL, NULL };
-	int r;
-
-	if (!options)
-		return -ENOMEM;
-	r = argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, a);
-	run_arguments_argp_free(options);
-	return -r;
-}
 
 /* ---- what concerns the tool itself ---- */
 
@@ -256,7 +286,7 @@ int run_arguments_parse(struct run_arguments *a, const char *command, int argc, 
 	*a = (struct run_arguments){ 0 };
 	r = run_options_init(&a->options);
 	if (r == 0)
-		r = parse(a, argc, argv);
+		r = run_arguments_parse_with(parse_one, doc, NULL, own_options, ARRAY_SIZE(own_options), argc, argv, a);
 	if (r < 0) {
 		log_error("%s", strerrordesc_np(-r));
 		return r;

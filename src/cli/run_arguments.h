@@ -40,6 +40,19 @@ struct argp_option *run_arguments_argp(bool (*wanted)(const struct option_spec *
 void run_arguments_argp_free(struct argp_option *options);
 const struct option_spec *run_arguments_spec(int key);
 
+/* For the parsers of such commands. Is the option among those that the command has no use for? */
+bool run_arguments_is_among(const struct option_spec *spec, const char *const *names, size_t n);
+/* ARGP_KEY_ARG: the program and everything behind it, word by word. 0 or ENOMEM. */
+error_t run_arguments_take_program(struct run_options *o, struct argp_state *state);
+/* Any other key: an option of a run. What is wrong with its argument ends the process with a message. */
+error_t run_arguments_take_option(struct run_options *o, bool (*wanted)(const struct option_spec *spec), int key, const char *arg,
+				  struct argp_state *state);
+/* The argument of an option of the command's own, from `least` to `most`; else the process ends with a message. */
+uint64_t run_arguments_number(const char *option, const char *text, uint64_t least, uint64_t most, struct argp_state *state);
+/* Parses "[--] PROGRAM [ARGUMENT...]" with the options of a run that are wanted, and `own`. 0 or -errno. */
+int run_arguments_parse_with(argp_parser_t parser, const char *doc, bool (*wanted)(const struct option_spec *spec),
+			     const struct argp_option *own, size_t n_own, int argc, char **argv, void *input);
+
 void run_arguments_clear(struct run_arguments *a);
 #define _cleanup_run_arguments_ __attribute__((cleanup(run_arguments_clear)))
 

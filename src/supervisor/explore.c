@@ -12,39 +12,24 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "base/strv.h"
 #include "supervisor/exit_codes.h"
-#include "supervisor/launch.h"
-#include "supervisor/observed.h"
+#include "supervisor/explore_run.h"
 #include "supervisor/report.h"
+#include "supervisor/schedule.h"
 
-enum { PATH_SIZE = 4096, MAX_OUTPUT = 64 << 20, ROW_ID = 12 };
-
-/* What a run's process tells, through a pipe. */
-struct told {
-	struct run_result result;
-	unsigned char schedule[HASH_BYTES];
-	bool valid;
-};
-
-struct one {
-	uint64_t number; /* of the run, from 0, in the whole exploration */
-	pid_t pid;
-	int fd;
-};
+enum { MAX_OUTPUT = 64 << 20, ROW_ID = 12 };
 
 struct exploration {
 	const struct explore *x;
-	char dir[PATH_SIZE];
-	struct one going[EXPLORE_JOBS_MAX];
+	struct explore_place at;
+	struct explore_run going[EXPLORE_JOBS_MAX];
 	size_t n_going;
-	uint64_t started, done, failed, deadlocks;
+	uint64_t done, failed, deadlocks;
 	unsigned char (*seen)[HASH_BYTES]; /* schedules */
 	size_t n_seen, seen_room;
 	bool has_fail, has_pass, tool_failed;
@@ -54,147 +39,22 @@ struct exploration {
 	uint64_t real_ns;
 };
 
-static const char *path_of(const struct exploration *xp, uint64_t number, const char *what, char path[PATH_SIZE])
-{
-	(void)snprintf(path, PATH_SIZE, "%.3900s/run%" PRIu64 ".%s", xp->dir, number, what);
-	return path;
-}
-
-static uint64_t seed_of(const struct exploration *xp, uint64_t number)
-{
-	return run_options_seed(xp->x->o, xp->x->o->sched_seed) + number;
-}
-
-/* ---- one run, in its process ---- */
-
-/* The options of a run, as the command that is shown for it sets them. */
-static int options_of(const struct exploration *xp, uint64_t number, struct run_options *ret)
-{
-	const struct option_spec *specs;
-	char seed[24];
-	size_t n;
-	int r;
-
-	r = run_options_init(ret);
-	specs = option_specs(&n);
-	for (size_t i = 0; i < n && r == 0; i++) {
-		struct strv values _cleanup_strv_ = { 0 };
-
-		r = run_options_get(xp->x->o, &specs[i], false, &values);
-		for (size_t k = 0; k < values.count && r == 0; k++)
-			r = run_options_set(ret, &specs[i], values.items[k], NULL);
-	}
-	for (size_t i = 0; i < xp->x->o->argv.count && r == 0; i++)
-		r = strv_add(&ret->argv, xp->x->o->argv.items[i]);
-	(void)snprintf(seed, sizeof(seed), "%" PRIu64, seed_of(xp, number));
-	if (r == 0)
-		r = run_options_set(ret, option_find("sched-seed"), seed, NULL);
-	(void)snprintf(seed, sizeof(seed), "%" PRIu64, run_options_seed(xp->x->o, xp->x->o->fault_seed) + number);
-	if (r == 0)
-		r = run_options_set(ret, option_find("fault-seed"), seed, NULL);
-	return r;
-}
-
-static int redirect(const char *path, int flags, int to)
-{
-	int fd = open(path, flags | O_CLOEXEC, 0600);
-
-	if (fd < 0 || dup2(fd, to) < 0)
-		return -errno;
-	return close(fd);
-}
-
-static int redirect_all(const struct exploration *xp, uint64_t number)
-{
-	static const int fresh = O_WRONLY | O_CREAT | O_TRUNC;
-	char path[PATH_SIZE];
-	int r;
-
-	r = redirect("/dev/null", O_RDONLY, STDIN_FILENO);
-	if (r == 0)
-		r = redirect(path_of(xp, number, "stdout", path), fresh, STDOUT_FILENO);
-	return r == 0 ? redirect(path_of(xp, number, "stderr", path), fresh, STDERR_FILENO) : r;
-}
-
-static int run_it(const struct exploration *xp, uint64_t number, struct told *told, struct error *err)
-{
-	struct run_options o __attribute__((cleanup(run_options_clear))) = { 0 };
-	_cleanup_schedule_ struct schedule schedule = { 0 };
-	_cleanup_launch_ struct launch launch = { 0 };
-	struct observed ob = OBSERVED_NOTHING;
-	char path[PATH_SIZE];
-	int r;
-
-	if (options_of(xp, number, &o) < 0)
-		return error_errno(err, ENOMEM, "options");
-	r = launch_init(&launch, &o, err);
-	if (r < 0)
-		return r;
-	ob.record = &schedule;
-	r = observed_run(&ob, &o, &launch.request, err);
-	if (r < 0)
-		return r;
-	told->result = ob.result;
-	schedule_hash(&schedule, told->schedule);
-	told->valid = true;
-	return schedule_write(&schedule, path_of(xp, number, "schedule", path), &o, &ob.result, err);
-}
-
-static _Noreturn void child(const struct exploration *xp, uint64_t number, int fd)
-{
-	struct told told = { 0 };
-	struct error err = { 0 };
-	int r;
-
-	r = redirect_all(xp, number);
-	if (r == 0)
-		r = run_it(xp, number, &told, &err);
-	if (r < 0) {
-		told.valid = false;
-		log_error("%s", err.code ? err.text : "the output of the run cannot be kept");
-	}
-	_exit(fd_write_full(fd, &told, sizeof(told)) == 0 ? 0 : EXIT_CODE_TOOL);
-}
-
-static int start(struct exploration *xp, uint64_t number, struct error *err)
-{
-	int fds[2];
-	pid_t pid;
-
-	if (pipe2(fds, O_CLOEXEC) < 0)
-		return error_errno(err, errno, "pipe");
-	(void)fflush(stdout);
-	pid = fork();
-	if (pid == 0) {
-		(void)close(fds[0]);
-		child(xp, number, fds[1]);
-	}
-	(void)close(fds[1]);
-	if (pid < 0) {
-		(void)close(fds[0]);
-		return error_errno(err, errno, "fork");
-	}
-	xp->going[xp->n_going++] = (struct one){ .number = number, .pid = pid, .fd = fds[0] };
-	xp->started++;
-	return 0;
-}
-
 /* ---- what came of it ---- */
 
 static bool output_fits(const struct exploration *xp, uint64_t number)
 {
 	_cleanup_free_ char *text = NULL;
-	char path[PATH_SIZE];
+	char path[EXPLORE_PATH_SIZE];
 	size_t len;
 
 	if (!xp->x->out_regex)
 		return true;
-	if (fd_read_file(AT_FDCWD, path_of(xp, number, "stdout", path), MAX_OUTPUT, &text, &len) < 0)
+	if (fd_read_file(AT_FDCWD, explore_path(&xp->at, number, "stdout", path), MAX_OUTPUT, &text, &len) < 0)
 		return false;
 	return regexec(xp->x->out_regex, text, 0, NULL, 0) == 0;
 }
 
-static bool passes(const struct exploration *xp, uint64_t number, const struct told *told)
+static bool passes(const struct exploration *xp, uint64_t number, const struct explore_told *told)
 {
 	bool fits = xp->x->n_expected == 0 && told->result.exit_code == 0;
 
@@ -244,13 +104,13 @@ static int note_pass(struct exploration *xp, uint64_t number)
 static void forget_files(const struct exploration *xp, uint64_t number)
 {
 	static const char *const kinds[] = { "stdout", "stderr", "schedule" };
-	char path[PATH_SIZE];
+	char path[EXPLORE_PATH_SIZE];
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		(void)unlink(path_of(xp, number, kinds[i], path));
+		(void)unlink(explore_path(&xp->at, number, kinds[i], path));
 }
 
-static void print_row(const struct exploration *xp, uint64_t number, const struct told *told, bool pass)
+static void print_row(const struct exploration *xp, uint64_t number, const struct explore_told *told, bool pass)
 {
 	char id[HASH_HEX_SIZE], outcome[48];
 
@@ -258,7 +118,7 @@ static void print_row(const struct exploration *xp, uint64_t number, const struc
 		return;
 	hash_hex(told->schedule, HASH_BYTES, id);
 	(void)snprintf(outcome, sizeof(outcome), "%s %d", run_end_name(told->result.end), told->result.exit_code);
-	(void)printf("%-20" PRIu64 "  %-4s  %-14s  %9" PRIu64 "  %.*s  %7.3f s\n", seed_of(xp, number), pass ? "pass" : "FAIL", outcome,
+	(void)printf("%-20" PRIu64 "  %-4s  %-14s  %9" PRIu64 "  %.*s  %7.3f s\n", explore_seed(&xp->at, number), pass ? "pass" : "FAIL", outcome,
 		     told->result.turns, ROW_ID, id, (double)told->result.real_ns / 1e9);
 }
 
@@ -266,15 +126,15 @@ static void print_row(const struct exploration *xp, uint64_t number, const struc
 static int tool_failed(const struct exploration *xp, uint64_t number, struct error *err)
 {
 	_cleanup_free_ char *text = NULL;
-	char path[PATH_SIZE];
+	char path[EXPLORE_PATH_SIZE];
 	size_t len;
 
-	if (fd_read_file(AT_FDCWD, path_of(xp, number, "stderr", path), MAX_OUTPUT, &text, &len) == 0)
+	if (fd_read_file(AT_FDCWD, explore_path(&xp->at, number, "stderr", path), MAX_OUTPUT, &text, &len) == 0)
 		text[strcspn(text, "\n")] = '\0';
-	return error_set(err, EIO, "the run of seed %" PRIu64 " failed: %s", seed_of(xp, number), text && *text ? text : "no reason was given");
+	return error_set(err, EIO, "the run of seed %" PRIu64 " failed: %s", explore_seed(&xp->at, number), text && *text ? text : "no reason was given");
 }
 
-static int take_note(struct exploration *xp, uint64_t number, const struct told *told, struct error *err)
+static int take_note(struct exploration *xp, uint64_t number, const struct explore_told *told, struct error *err)
 {
 	bool pass;
 	int fresh;
@@ -303,16 +163,12 @@ static int take_note(struct exploration *xp, uint64_t number, const struct told 
 /* The oldest one that is going on. */
 static int finish_one(struct exploration *xp, struct error *err)
 {
-	struct one one = xp->going[0];
-	struct told told = { 0 };
+	struct explore_run run = xp->going[0];
+	struct explore_told told;
 
-	if (fd_read_full(one.fd, &told, sizeof(told)) != (ssize_t)sizeof(told))
-		told.valid = false;
-	(void)close(one.fd);
-	while (waitpid(one.pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	explore_await(&run, &told);
 	memmove(xp->going, xp->going + 1, --xp->n_going * sizeof(*xp->going));
-	return take_note(xp, one.number, &told, err);
+	return take_note(xp, run.number, &told, err);
 }
 
 /* ---- all of them ---- */
@@ -341,13 +197,10 @@ static void progress(const struct exploration *xp, bool end)
 /* Those that went on beside the one that was enough: nobody is to see them. */
 static void drop_rest(struct exploration *xp)
 {
-	struct told told;
+	struct explore_told told;
 
 	for (size_t i = 0; i < xp->n_going; i++) {
-		(void)fd_read_full(xp->going[i].fd, &told, sizeof(told));
-		(void)close(xp->going[i].fd);
-		while (waitpid(xp->going[i].pid, NULL, 0) < 0 && errno == EINTR)
-			;
+		explore_await(&xp->going[i], &told);
 		forget_files(xp, xp->going[i].number);
 	}
 	xp->n_going = 0;
@@ -362,7 +215,8 @@ static int explore(struct exploration *xp, struct error *err)
 	(void)printf("%-20s  %-4s  %-14s  %9s  %-*s  %9s\n", "SEED", "", "OUTCOME", "TURNS", ROW_ID, "SCHEDULE", "TIME");
 	while (r == 0 && !is_enough(xp)) {
 		while (r == 0 && xp->n_going < x->jobs && next < x->runs) {
-			r = start(xp, next, err);
+			r = explore_start(&xp->at, next, &xp->going[xp->n_going], err);
+			xp->n_going += r == 0;
 			next += x->shards;
 		}
 		if (r < 0 || xp->n_going == 0)
@@ -381,16 +235,16 @@ static int explore(struct exploration *xp, struct error *err)
 static void find_nearest(struct exploration *xp)
 {
 	struct schedule fail __attribute__((cleanup(schedule_clear))) = { 0 };
-	char path[PATH_SIZE];
+	char path[EXPLORE_PATH_SIZE];
 	size_t best = 0;
 	bool found = false;
 
-	if (!xp->has_fail || schedule_read(path_of(xp, xp->first_fail, "schedule", path), NULL, &fail, NULL) < 0)
+	if (!xp->has_fail || schedule_read(explore_path(&xp->at, xp->first_fail, "schedule", path), NULL, &fail, NULL) < 0)
 		return;
 	for (size_t i = 0; i < xp->n_passes; i++) {
 		struct schedule pass __attribute__((cleanup(schedule_clear))) = { 0 };
 
-		if (schedule_read(path_of(xp, xp->passes[i], "schedule", path), NULL, &pass, NULL) < 0)
+		if (schedule_read(explore_path(&xp->at, xp->passes[i], "schedule", path), NULL, &pass, NULL) < 0)
 			continue;
 		if (found && schedule_common(&fail, &pass) <= best)
 			continue;
@@ -403,11 +257,11 @@ static void find_nearest(struct exploration *xp)
 static void keep(const struct exploration *xp, uint64_t number, const char *name)
 {
 	static const char *const kinds[] = { "schedule", "stdout", "stderr" };
-	char from[PATH_SIZE], to[PATH_SIZE];
+	char from[EXPLORE_PATH_SIZE], to[EXPLORE_PATH_SIZE];
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		(void)snprintf(to, sizeof(to), "%.3900s/%s.%s", xp->dir, name, kinds[i]);
-		if (rename(path_of(xp, number, kinds[i], from), to) < 0 && errno != ENOENT)
+		(void)snprintf(to, sizeof(to), "%.3900s/%s.%s", xp->at.dir, name, kinds[i]);
+		if (rename(explore_path(&xp->at, number, kinds[i], from), to) < 0 && errno != ENOENT)
 			log_warning("%s: %m", to);
 	}
 }
@@ -417,11 +271,11 @@ static void show(const struct exploration *xp, const char *what, uint64_t number
 	struct run_options o __attribute__((cleanup(run_options_clear))) = { 0 };
 	_cleanup_free_ char *command = NULL, *following = NULL;
 
-	if (options_of(xp, number, &o) == 0)
+	if (explore_options(&xp->at, number, &o) == 0)
 		command = run_options_command_line(&o);
-	if (command && asprintf(&o.replay_schedule, "%s/%s.schedule", xp->dir, name) >= 0)
+	if (command && asprintf(&o.replay_schedule, "%s/%s.schedule", xp->at.dir, name) >= 0)
 		following = run_options_command_line(&o);
-	(void)printf("%s: seed %" PRIu64 ", kept in %s/%s.*\n  by seed:     %s\n  by schedule: %s\n", what, seed_of(xp, number), xp->dir, name,
+	(void)printf("%s: seed %" PRIu64 ", kept in %s/%s.*\n  by seed:     %s\n  by schedule: %s\n", what, explore_seed(&xp->at, number), xp->at.dir, name,
 		     command ? command : "", following ? following : "");
 }
 
@@ -450,10 +304,10 @@ static int make_dir(struct exploration *xp, struct error *err)
 	if (xp->x->keep) {
 		if (mkdir(xp->x->keep, 0700) < 0 && errno != EEXIST)
 			return error_errno(err, errno, "--keep: %s", xp->x->keep);
-		return realpath(xp->x->keep, xp->dir) ? 0 : error_errno(err, errno, "--keep: %s", xp->x->keep);
+		return realpath(xp->x->keep, xp->at.dir) ? 0 : error_errno(err, errno, "--keep: %s", xp->x->keep);
 	}
-	(void)snprintf(xp->dir, sizeof(xp->dir), "%.3800s/hermit-chaos-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
-	return mkdtemp(xp->dir) ? 0 : error_errno(err, errno, "%s", xp->dir);
+	(void)snprintf(xp->at.dir, sizeof(xp->at.dir), "%.3800s/hermit-chaos-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
+	return mkdtemp(xp->at.dir) ? 0 : error_errno(err, errno, "%s", xp->at.dir);
 }
 
 int explore_main(const struct explore *x)
@@ -465,6 +319,7 @@ int explore_main(const struct explore *x)
 	if (!xp)
 		return EXIT_CODE_TOOL;
 	xp->x = x;
+	xp->at.o = x->o;
 	r = make_dir(xp, &err);
 	if (r == 0)
 		r = explore(xp, &err);
@@ -474,7 +329,7 @@ int explore_main(const struct explore *x)
 		log_error("%s", err.text);
 	status = r < 0 ? EXIT_CODE_TOOL : xp->has_fail;
 	if (!x->keep)
-		(void)rmdir(xp->dir); /* stays when something was kept in it */
+		(void)rmdir(xp->at.dir); /* stays when something was kept in it */
 	free(xp->seen);
 	free(xp->passes);
 	free(xp);

@@ -40,15 +40,22 @@ ok "a command is shown" [ -n "$command" ]
 run sh -c "'$hermit' run $command"
 expect 1 "the command that is shown"
 
-# Seeds are independent of each other; the schedule does not depend on where output goes.
+# Seeds are independent of each other; the schedule does not depend on where output goes, or on what is logged.
 for seed in 1 2 3 4 5; do
-	"$hermit" run --chaos --seed="$seed" --log-events=file.log -- "$guests/four" >file.out 2>/dev/null </dev/null
-	"$hermit" run --chaos --seed="$seed" -- "$guests/four" 2>/dev/null </dev/null | cat >pipe.out
-	script -qec "$hermit run --chaos --seed=$seed -- $guests/four" /dev/null </dev/null | tr -d '\r' >terminal.out
+	"$hermit" run --chaos --seed="$seed" --log-events=file.log --record-schedule=file.schedule -- "$guests/four" >file.out 2>/dev/null </dev/null
+	"$hermit" run --chaos --seed="$seed" --record-schedule=pipe.schedule -- "$guests/four" 2>/dev/null </dev/null | cat >pipe.out
+	script -qec "$hermit run --chaos --seed=$seed --record-schedule=terminal.schedule -- $guests/four" /dev/null </dev/null |
+		tr -d '\r' >terminal.out
+	"$hermit" run --chaos --seed="$seed" --record-schedule=null.schedule -- "$guests/four" >/dev/null 2>&1 </dev/null
+	"$hermit" run --chaos --seed="$seed" --log=debug --record-schedule=debug.schedule -- "$guests/four" >debug.out 2>/dev/null </dev/null
 	"$hermit" run --chaos --seed=77 --sched-seed="$seed" -- "$guests/four" >other.out 2>/dev/null </dev/null
-	ok "seed $seed: the same to a file and to a pipe" cmp file.out pipe.out
-	ok "seed $seed: the same on a terminal" cmp file.out terminal.out
-	ok "seed $seed: --seed does not change what --sched-seed decides" cmp file.out other.out
+	for where in pipe terminal debug other; do
+		ok "seed $seed: the same output, $where" cmp file.out "$where.out"
+	done
+	for where in file pipe terminal null debug; do
+		jq 'del(.command)' "$where.schedule" >"$where.plain"
+		ok "seed $seed: the same schedule, $where" cmp file.plain "$where.plain"
+	done
 done
 
 # What Linux promises no order for is drawn, and the same again with the same seed; without --chaos it has one order.
