@@ -268,6 +268,28 @@ int procfs_read_file(struct engine *e, struct task *t, int fd, const struct iove
 	return r;
 }
 
+int procfs_seek_file(struct engine *e, struct task *t, int fd, int64_t offset, struct verdict *v)
+{
+	const struct procfs_row *row = NULL;
+	struct procfs_view view = { .e = e, .reader = t };
+	char name[PATH_MAX];
+	int handle, r;
+
+	if (offset <= 0 || !e->g->ops->handle_object)
+		return verdict_continue(v); /* the start is everybody's; below it the kernel says what is wrong */
+	handle = e->g->ops->fd_borrow(e->g, t->id, fd);
+	if (handle < 0)
+		return handle == -EBADF ? verdict_errno(v, EBADF) : handle;
+	r = e->g->ops->handle_object(e->g, t->id, handle, name, sizeof(name));
+	e->g->ops->handle_release(e->g, handle);
+	if (r == -ESRCH)
+		return r;
+	view.name = name;
+	if (r >= 0)
+		row = procfs_find(&view);
+	return row && row->action == PROCFS_REFUSE ? verdict_errno(v, row->error) : verdict_continue(v);
+}
+
 /* ---- directories ---- */
 
 /* Names in these directories that every kernel of our time has; the others show how the host's was built. */

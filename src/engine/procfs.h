@@ -82,6 +82,12 @@ enum { PROCFS_AT_CURSOR = -1 };
 int procfs_read_file(struct engine *e, struct task *t, int fd, const struct iovec *iov, size_t n_iov, int64_t offset,
 		struct verdict *v);
 
+/*
+ * lseek by SEEK_SET or SEEK_CUR. Linux makes the text up to the new position (seq_file.c), so where reading is refused there is no position but
+ * the start: for everybody, as reading is.
+ */
+int procfs_seek_file(struct engine *e, struct task *t, int fd, int64_t offset, struct verdict *v);
+
 /* The directory's entries as they are to be seen, in order: hides what is not the guest's and what only some kernels have. */
 int procfs_arrange(struct engine *e, const char *name, struct dir_entry *entries, size_t *n);
 

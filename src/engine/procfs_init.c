@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files of /proc about process 1, when it is the supervisor's: an init that does nothing but reap. */
+#include <errno.h>
+
 #include "base/cleanup.h"
 #include "engine/engine_internal.h"
 #include "engine/machine.h"
@@ -55,7 +57,7 @@ static const struct procfs_row init_rows[] = {
 	{ .pattern = "io", .action = PROCFS_TEXT, .text = PROCFS_NO_IO },
 	{ .pattern = "schedstat", .action = PROCFS_TEXT, .text = "0 0 0\n" },
 	{ .pattern = "wchan", .action = PROCFS_TEXT, .text = "0" },
-	{ .pattern = "stack", .action = PROCFS_TEXT, .text = "" },
+	{ .pattern = "stack", .action = PROCFS_REFUSE, .error = EACCES }, /* as to all but the host's root */
 	{ .pattern = "oom_score", .action = PROCFS_TEXT, .text = "666\n" },
 	{ .pattern = "loginuid", .action = PROCFS_TEXT, .text = "4294967295" },
 	{ .pattern = "sessionid", .action = PROCFS_TEXT, .text = "4294967295" },

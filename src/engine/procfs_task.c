@@ -131,7 +131,7 @@ static const struct procfs_row rows[] = {
 	{ .pattern = "io", .action = PROCFS_TEXT, .text = PROCFS_NO_IO },
 	{ .pattern = "schedstat", .action = PROCFS_TEXT, .text = "0 0 0\n" },
 	{ .pattern = "wchan", .action = PROCFS_TEXT, .text = "0" },
-	{ .pattern = "stack", .action = PROCFS_TEXT, .text = "" },
+	{ .pattern = "stack", .action = PROCFS_REFUSE, .error = EACCES }, /* as to all but the host's root */
 	{ .pattern = "syscall", .action = PROCFS_TEXT, .text = "running\n" },
 	{ .pattern = "latency", .action = PROCFS_TEXT, .text = "Latency Top version : v0.1\n" },
 	{ .pattern = "oom_score", .action = PROCFS_TEXT, .text = "666\n" },

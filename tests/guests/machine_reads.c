@@ -135,6 +135,33 @@ static void by_transfer(const char *path, int fd)
 	(void)close(out);
 }
 
+static void refused_too(const char *path, const char *how, int error, ssize_t result)
+{
+	if (result == -1 && errno == error)
+		return;
+	(void)fprintf(stderr, "%s: %s gives %zd, errno %d; read gives errno %d\n", path, how, result, errno, error);
+	failures++;
+}
+
+/* What read(2) may not read is refused in the same way to the others, and to those who go elsewhere in it; its start is everybody's. */
+static void refused(const char *path, int fd, int error)
+{
+	char buf[64];
+	struct iovec part = { buf, sizeof(buf) };
+
+	refused_too(path, "pread", error, pread(fd, buf, sizeof(buf), 0));
+	refused_too(path, "pread further on", error, pread(fd, buf, sizeof(buf), 3));
+	refused_too(path, "readv", error, readv(fd, &part, 1));
+	refused_too(path, "preadv", error, preadv(fd, &part, 1, 0));
+	refused_too(path, "preadv2", error, preadv2(fd, &part, 1, -1, 0));
+	refused_too(path, "lseek", error, lseek(fd, 5, SEEK_SET));
+	refused_too(path, "lseek from the cursor", error, lseek(fd, 5, SEEK_CUR));
+	if (lseek(fd, 0, SEEK_SET) != 0) {
+		(void)fprintf(stderr, "%s: no way to the start\n", path);
+		failures++;
+	}
+}
+
 static void read_file(const char *path)
 {
 	static char whole[MOST], got[MOST];
@@ -149,6 +176,7 @@ static void read_file(const char *path)
 	n = read(fd, whole, MOST);
 	if (n < 0) {
 		printf("read: errno %d\n", errno);
+		refused(path, fd, errno);
 		(void)close(fd);
 		return;
 	}
