@@ -48,8 +48,8 @@ for name, link in links.items():
     assert flags & 1 == struct.unpack("H", ask(0x8913, name)[:2])[0] & 1 == up
     assert read(name, "carrier") == (str(int("LOWER_UP" in link["flags"])) if up else "Invalid argument")
     assert read(name, "uevent").splitlines()[-1] == f"IFINDEX={link['ifindex']}"
-    for directory, _, files in sorted(os.walk(f"{AT}/{name}/")):
-        for file in files:
+    for directory, others, files in sorted(os.walk(f"{AT}/{name}/")):
+        for file in files + [other for other in others if os.path.islink(f"{directory}/{other}")]:
             path = os.path.relpath(os.path.join(directory, file), AT)
             print(path, read(*path.split("/", 1)) if not os.path.islink(f"{AT}/{path}") else os.readlink(f"{AT}/{path}"))
 X
@@ -65,6 +65,7 @@ ip link set zz address 02:61:62:63:64:65 && show 'with a chosen address'
 ip link del mm && show 'both are deleted'
 cat <&3
 ip link add bb type veth peer name aa && show 'others come'
+ip link add link aa name over type macvlan 2>/dev/null && show 'one that is over another'
 ip tuntap add mode tap name tt 2>/dev/null && show 'a tap'
 ip link add br type bridge 2>/dev/null && ip link set aa master br && show 'a bridge'
 exit 0
@@ -85,6 +86,10 @@ ok "what was set is seen" grep -qx 'mm/mtu 1400' first
 ok "numbers are the guest's" grep -qx 'mm/ifindex 2' first
 ok "as MAC addresses are" grep -qx 'mm/address 02:00:00:00:00:02' first
 ok "those of queues as well" grep -qx 'mm/queues/rx-0/rps_cpus 0*' first
+if grep -q '^== one that is over another' first; then
+	ok "a link has the name of the one below" grep -qx 'over/lower_aa ../aa' first
+	ok "and this of the one above" grep -qx 'aa/upper_over ../over' first
+fi
 ok "natively it is otherwise" test "$(cksum <first)" != "$(cksum <native)"
 run "$hermit" run --strict -e look -- sh links.sh
 ok "the same again" cmp first out
