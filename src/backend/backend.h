@@ -71,18 +71,36 @@ int backend_start(struct guest *g, struct error *err);
 int backend_join_attach(struct guest *g, pid_t pid, const int *outside_fds, struct event *ret_event, struct error *err);
 int backend_join_start(struct guest *g, int task, struct error *err);
 
+/*
+ * The flags (argument 1 of seccomp(2)) of the filter with which adopting replaces a runtime's: NEW_LISTENER and, from Linux 5.19 on,
+ * WAIT_KILLABLE_RECV. The runtime's must let this call pass, and not notify it.
+ */
+enum { BACKEND_FILTER_FLAGS = 8 | 32, BACKEND_FILTER_FLAGS_OLD = 8 };
+
+/* A container of another runtime. */
+struct backend_adoptee {
+	int *listener; /* the one that it has sent: taken over, *listener is -1 then */
+	pid_t pid;     /* the container's process, 0: not known */
+	/*
+	 * Its filter notifies no call that the policy table lets pass, and those with which runtimes hand over to the program
+	 * (`hermit-supervisor hook`): this one is put in its place, or the container is killed. NULL: the runtime's stays. Borrowed.
+	 */
+	const struct backend_filter *filter;
+};
+
 /* What adopting has found out. */
 struct backend_adoption {
 	uint64_t early_calls; /* of the runtime, before the program: let through */
 	bool randomised;      /* the randomisation of addresses could not be switched off */
+	bool killable;        /* calls that are being decided are not disturbed by signals */
 };
 
 /*
- * In place of backend_attach() and backend_start(): a container of another runtime, by the listener it has sent (a duplicate
- * is made). Waits until its program is executed, by process `pid` (0: by anybody): the first event is that EVENT_CALL. -ECHILD: the
- * container ended before.
+ * In place of backend_attach() and backend_start(): a container of another runtime, by the listener that it has sent. Waits until its program
+ * is executed: the first event is that EVENT_CALL. -ECHILD: the container ended before. options->listener_made is told of the listener that is
+ * there then.
  */
-int backend_adopt(const struct backend_options *options, int listener, pid_t pid, struct guest **ret_guest,
+int backend_adopt(const struct backend_options *options, const struct backend_adoptee *adoptee, struct guest **ret_guest,
 		  struct backend_adoption *ret_adoption, struct error *err);
 
 /* What the guest itself calls its first task and process: 0 or -errno. While that task lives. */

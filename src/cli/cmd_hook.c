@@ -10,14 +10,12 @@
 #include "supervisor/exit_codes.h"
 #include "supervisor/hook_command.h"
 
-enum { KEY_SOCKET = 0x20000, KEY_DIRECTORY, KEY_TRAP_WRITE, KEY_WAIT_KILLABLE, KEY_LIMIT };
+enum { KEY_SOCKET = 0x20000, KEY_DIRECTORY, KEY_LIMIT };
 enum { DEFAULT_LIMIT_S = 8, MAX_LIMIT_S = 3600 };
 
 static const struct argp_option options[] = {
 	{ "socket", KEY_SOCKET, "SOCKET", 0, "where the agent listens (default: " AGENT_SOCKET ")", 0 },
 	{ "directory", KEY_DIRECTORY, "DIR", 0, "where the agent's reports are (default: " AGENT_DIRECTORY ")", 0 },
-	{ "trap-write", KEY_TRAP_WRITE, NULL, 0, "have write(2) under control, too; the runtime is crun (runc cannot)", 0 },
-	{ "wait-killable", KEY_WAIT_KILLABLE, NULL, 0, "calls are not broken off by signals; new runtimes can", 0 },
 	{ "limit", KEY_LIMIT, "SECONDS", 0, "fail after that time (default: 8)", 0 },
 	{ 0 },
 };
@@ -54,12 +52,6 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_DIRECTORY:
 		request->directory = arg;
-		return 0;
-	case KEY_TRAP_WRITE:
-		request->trap_write = true;
-		return 0;
-	case KEY_WAIT_KILLABLE:
-		request->wait_killable = true;
 		return 0;
 	case KEY_LIMIT:
 		take_limit(request, arg, state);

@@ -20,16 +20,20 @@
 #include "supervisor/bundle.h"
 #include "supervisor/cache_directory.h"
 #include "supervisor/exit_codes.h"
+#include "supervisor/hook_config.h"
 #include "supervisor/launch.h"
 #include "supervisor/run.h"
 
 enum { MESSAGE_LIMIT_MS = 10000, PATH_SIZE = 4096, NOTES_SIZE = 2048 };
+
+DEFINE_CLEANUP(filter, struct backend_filter, backend_filter_free)
 
 struct child {
 	const char *directory;
 	struct agent_counts *counts;
 	struct agent_message message;
 	struct run_options options;
+	pid_t holder;   /* 0: there is none */
 	char name[300]; /* of its files */
 	char notes[NOTES_SIZE]; /* what this route does not promise for this container, a line each */
 };
@@ -108,14 +112,17 @@ static int open_files(struct child *c, struct error *err)
 	return 0;
 }
 
-static void note_what_is_known(struct child *c)
+/* The profile is the hook's: what it notifies is known. */
+static bool is_from_hook(const struct child *c)
 {
 	const char *metadata = c->message.state.metadata;
 
+	return metadata && !strcmp(metadata, HOOK_METADATA);
+}
+
+static void note_what_is_known(struct child *c)
+{
 	note(c, "the machine that /sys shows is the real one");
-	note(c, "calls that signals break off before they are seen (filter without WAIT_KILLABLE_RECV) end the container");
-	if (!metadata || !strstr(metadata, "trap-write"))
-		note(c, "write(2) is not trapped: it takes no virtual time, and who it wakes is found out at the next call");
 	if (is_later_process(&c->message.state))
 		note(c, "a process of exec has a clock and a schedule of its own");
 }
@@ -125,6 +132,10 @@ static void on_adopted(void *arg, const struct backend_adoption *found)
 	struct child *c = arg;
 	char text[128];
 
+	if (!is_from_hook(c))
+		note(c, "what the container's profile, which is not the hook's, does not notify is not under control");
+	if (!found->killable)
+		note(c, "calls that signals break off before they are seen (filter without WAIT_KILLABLE_RECV) end the container");
 	if (found->randomised)
 		note(c, "addresses are randomised: the container's profile forbids to switch that off");
 	(void)snprintf(text, sizeof(text), "%" PRIu64 " calls of the runtime came before the program and were let through",
@@ -169,12 +180,14 @@ static void conclude(struct child *c, const struct run_result *result, int r, co
  * A process that does nothing but hold a duplicate of the listener. A dying process loses its descriptors before the kernel kills what it
  * traced; without another holder the container's calls would fail with ENOSYS in between. Its own end comes after that.
  */
-static pid_t hold_listener(int listener)
+static int hold_listener(void *arg, int listener)
 {
-	pid_t parent = getpid(), pid = fork();
+	struct child *c = arg;
+	pid_t parent = getpid();
 
-	if (pid != 0)
-		return pid;
+	c->holder = fork();
+	if (c->holder != 0)
+		return c->holder < 0 ? -errno : 0;
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || dup2(listener, STDIN_FILENO) < 0)
 		_exit(EXIT_CODE_TOOL);
 	(void)close_range(STDOUT_FILENO, ~0u, 0);
@@ -194,9 +207,16 @@ static void end_holder(pid_t pid)
 static int supervise(struct child *c, struct error *err)
 {
 	static const int signals[] = { SIGTERM, SIGINT, 0 };
-	const struct run_adoption adoption = { .listener = c->message.listener, .pid = c->message.state.pid };
+	/* Nothing is refused by the filter itself: what the runtime still calls is let through. */
+	_cleanup_(cleanup_filter) struct backend_filter *filter = is_from_hook(c) ? backend_filter_new(true, false, err) : NULL;
+	const struct backend_adoptee adoptee = {
+		.listener = &c->message.listener,
+		.pid = c->message.state.pid,
+		.filter = filter,
+	};
 	const struct run_host host = {
-		.adopt = &adoption,
+		.adopt = &adoptee,
+		.listener_made = hold_listener,
 		.signals = signals,
 		.signal = on_signal,
 		.adopted = on_adopted,
@@ -213,12 +233,10 @@ static int supervise(struct child *c, struct error *err)
 		.host = &host,
 	};
 	struct run_result result = { 0 };
-	pid_t holder;
 	int r;
 
-	holder = hold_listener(c->message.listener);
-	if (holder < 0)
-		return error_errno(err, errno, "cannot fork");
+	if (is_from_hook(c) && !filter)
+		return -ENOMEM;
 	launch_engine_options(&c->options, &request.engine);
 	if (!request.engine.hostname)
 		request.engine.hostname = "hermit";
@@ -226,7 +244,7 @@ static int supervise(struct child *c, struct error *err)
 	if (r < 0)
 		log_error("%s", err->text);
 	conclude(c, &result, r, err);
-	end_holder(holder);
+	end_holder(c->holder);
 	return r;
 }
 

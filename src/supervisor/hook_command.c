@@ -108,8 +108,6 @@ static int rewrite(const struct hook_request *request, const char *text, size_t 
 	struct hook_rewrite rw = {
 		.socket = request->socket,
 		.hostname = "hermit",
-		.trap_write = request->trap_write,
-		.wait_killable = request->wait_killable,
 	};
 	int r;
 

@@ -13,7 +13,6 @@ struct hook_request {
 	const char *stage;  /* "precreate", "createRuntime", "poststop" */
 	const char *socket; /* of the agent */
 	const char *directory; /* the agent's reports */
-	bool trap_write, wait_killable;
 	unsigned limit_s;   /* the hook is over after so many seconds, with an error */
 };
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/backend.h"
 #include "base/cleanup.h"
-#include "engine/policy.h"
 
 static void release_json(json_t **object)
 {
@@ -42,44 +42,46 @@ static bool text_is(const json_t *object, const char *key, const char *text)
 
 /* ---- seccomp ---- */
 
-/* Is the call to be notified? Names that the table does not have are other architectures'. */
-static bool is_trapped(const struct hook_rewrite *rewrite, const char *name)
-{
-	int nr = policy_number(name);
+/*
+ * What the runtime's filter notifies: the calls on its way from the filter to the program (backend_adopt()). Not more: a runtime in Go that waits for
+ * the agent in, say, a futex(2) of its own, before it has sent the listener, waits for ever.
+ */
+static const char *const handover_calls[] = { "capset", "execve", "execveat", "setresuid", "setreuid", "setuid" };
 
-	if (nr < 0 || (!strcmp(name, "write") && !rewrite->trap_write))
-		return false;
-	return policy_row(nr)->class != CLASS_PASS;
+static bool is_handover(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(handover_calls); i++)
+		if (!strcmp(handover_calls[i], name))
+			return true;
+	return false;
 }
 
-/* Whatever the profile says: the agent switches address randomisation off with it, the program's own calls are answered by the engine. */
-static bool is_taken_over(const char *name)
+/* The agent makes these itself: it switches address randomisation off, and installs its filter. So the profile cannot have them denied. */
+static bool is_needed(const char *name)
 {
-	return !strcmp(name, "personality");
+	return !strcmp(name, "personality") || !strcmp(name, "seccomp");
 }
 
-/* The names of a rule that are to be trapped, or the others. */
-static json_t *choose_names(const struct hook_rewrite *rewrite, const json_t *names, bool trapped)
+/* Actions that let a call through, one way or the other. */
+static bool lets_through(const char *action)
 {
-	json_t *chosen = json_array(), *name;
+	return !strcmp(action, "SCMP_ACT_ALLOW") || !strcmp(action, "SCMP_ACT_LOG");
+}
+
+/* The names of a rule that are handed over, or those that stay in it. */
+static json_t *choose_names(const json_t *rule, const char *action, bool handover)
+{
+	json_t *chosen = json_array(), *item;
+	bool passes = lets_through(action);
+	const char *name;
 	size_t i;
 
-	json_array_foreach(names, i, name)
-		if (json_string_value(name) && !is_taken_over(json_string_value(name)) &&
-		    is_trapped(rewrite, json_string_value(name)) == trapped)
-			(void)json_array_append(chosen, name);
+	json_array_foreach(json_object_get(rule, "names"), i, item) {
+		name = json_string_value(item);
+		if (name && (passes && is_handover(name)) == handover && !is_needed(name))
+			(void)json_array_append(chosen, item);
+	}
 	return chosen;
-}
-
-static json_t *keep_names(const json_t *names)
-{
-	json_t *kept = json_array(), *name;
-	size_t i;
-
-	json_array_foreach(names, i, name)
-		if (json_string_value(name) && !is_taken_over(json_string_value(name)))
-			(void)json_array_append(kept, name);
-	return kept;
 }
 
 /* A copy of a rule with other names and another action; nothing when there are no names. */
@@ -101,12 +103,6 @@ static int add_rule(json_t *rules, const json_t *rule, json_t *names, const char
 	return append(rules, copy);
 }
 
-/* Actions that let a call through, one way or the other. */
-static bool lets_through(const char *action)
-{
-	return !strcmp(action, "SCMP_ACT_ALLOW") || !strcmp(action, "SCMP_ACT_LOG");
-}
-
 static int check_rule(const json_t *rule, struct error *err)
 {
 	const char *action = text_of(rule, "action");
@@ -118,94 +114,101 @@ static int check_rule(const json_t *rule, struct error *err)
 	return 0;
 }
 
-static int convert_rule(const struct hook_rewrite *rewrite, json_t *rules, json_t *rule, struct error *err)
+static int convert_rule(json_t *rules, json_t *rule, struct error *err)
 {
-	const json_t *names = json_object_get(rule, "names");
 	const char *action = text_of(rule, "action");
 	int r;
 
 	r = check_rule(rule, err);
 	if (r < 0)
 		return r;
-	if (!lets_through(action))
-		r = add_rule(rules, rule, keep_names(names), action);
-	else
-		r = add_rule(rules, rule, choose_names(rewrite, names, false), action) < 0 ||
-				    add_rule(rules, rule, choose_names(rewrite, names, true), "SCMP_ACT_NOTIFY") < 0
-			    ? -ENOMEM
-			    : 0;
+	r = add_rule(rules, rule, choose_names(rule, action, false), action);
+	if (r == 0)
+		r = add_rule(rules, rule, choose_names(rule, action, true), "SCMP_ACT_NOTIFY");
 	return r < 0 ? error_errno(err, -r, "linux.seccomp") : 0;
 }
 
-enum mention { UNMENTIONED, MENTIONED, BY_ARGUMENTS };
-
-/* What the profile's rules say about a call. */
-static enum mention find_mention(const json_t *rules, const char *name)
+static bool is_mentioned(const json_t *rules, const char *name)
 {
-	enum mention found = UNMENTIONED;
 	json_t *rule, *item;
 	size_t i, k;
 
 	json_array_foreach(rules, i, rule)
-		json_array_foreach(json_object_get(rule, "names"), k, item) {
-			if (!json_string_value(item) || strcmp(json_string_value(item), name) != 0)
-				continue;
-			if (json_array_size(json_object_get(rule, "args")) == 0)
-				return MENTIONED;
-			found = BY_ARGUMENTS;
-		}
-	return found;
+		json_array_foreach(json_object_get(rule, "names"), k, item)
+			if (json_string_value(item) && !strcmp(json_string_value(item), name))
+				return true;
+	return false;
 }
 
-/* A profile that lets through what it does not mention: that is what has to be trapped. */
-static int trap_unmentioned(struct hook_rewrite *rewrite, const json_t *old, json_t *rules, struct error *err)
+/* A profile that lets through what it does not mention. */
+static int notify_unmentioned(const json_t *old, json_t *rules)
 {
 	json_t *names = json_array(), *rule = json_object();
-	const char *name;
 	int r = 0;
 
-	for (int nr = 0; nr <= POLICY_MAX_NR && r == 0; nr++) {
-		name = policy_row(nr)->name;
-		if (!name || is_taken_over(name) || !is_trapped(rewrite, name))
-			continue;
-		switch (find_mention(old, name)) {
-		case UNMENTIONED:
-			r = append(names, json_string(name));
-			break;
-		case BY_ARGUMENTS:
-			r = strv_addf(&rewrite->notes, "the profile decides about %s by its arguments: where it lets it through it is "
-						       "not under control", name);
-			break;
-		case MENTIONED:
-			break;
-		}
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(handover_calls) && r == 0; i++)
+		if (!is_mentioned(old, handover_calls[i]))
+			r = append(names, json_string(handover_calls[i]));
 	if (r == 0)
 		r = add_rule(rules, rule, names, "SCMP_ACT_NOTIFY");
 	json_decref(rule);
-	return r < 0 ? error_errno(err, ENOMEM, "linux.seccomp") : 0;
+	return r;
 }
 
-static int convert_rules(struct hook_rewrite *rewrite, json_t *seccomp, json_t *rules, struct error *err)
+/* What the profile says of a call without looking at arguments; its default when nothing. */
+static const char *find_action(const json_t *seccomp, const char *name)
+{
+	const char *found = text_of(seccomp, "defaultAction");
+	json_t *rule, *item;
+	size_t i, k;
+
+	json_array_foreach(json_object_get(seccomp, "syscalls"), i, rule)
+		json_array_foreach(json_object_get(rule, "names"), k, item)
+			if (json_string_value(item) && !strcmp(json_string_value(item), name) &&
+			    json_array_size(json_object_get(rule, "args")) == 0)
+				found = text_of(rule, "action");
+	return found;
+}
+
+/* seccomp(2) with flags that no program uses by chance, where the profile would not allow it. */
+static int allow_filter(json_t *rules, const json_t *seccomp)
+{
+	static const int flags[] = { BACKEND_FILTER_FLAGS, BACKEND_FILTER_FLAGS_OLD };
+	const char *fallback = text_of(seccomp, "defaultAction");
+	int r = 0;
+
+	if (!strcmp(fallback, "SCMP_ACT_ALLOW"))
+		return 0;
+	if (lets_through(find_action(seccomp, "seccomp")))
+		return append(rules, json_pack("{s:[s], s:s}", "names", "seccomp", "action", "SCMP_ACT_ALLOW"));
+	for (size_t i = 0; i < ARRAY_SIZE(flags) && r == 0; i++)
+		r = append(rules, json_pack("{s:[s], s:s, s:[{s:i, s:i, s:s}]}", "names", "seccomp", "action", "SCMP_ACT_ALLOW", "args",
+					    "index", 1, "value", flags[i], "op", "SCMP_CMP_EQ"));
+	return r;
+}
+
+static int convert_rules(json_t *seccomp, json_t *rules, struct error *err)
 {
 	json_t *old = json_object_get(seccomp, "syscalls"), *rule;
 	const char *fallback = text_of(seccomp, "defaultAction");
 	size_t i;
-	int r = 0;
+	int r;
 
 	if (!fallback)
 		return error_set(err, EINVAL, "linux.seccomp.defaultAction is missing");
 	if (!strcmp(fallback, "SCMP_ACT_NOTIFY"))
 		return error_set(err, EBUSY, "linux.seccomp: the profile's default is SCMP_ACT_NOTIFY: a task can have one listener only");
 	json_array_foreach(old, i, rule) {
-		r = convert_rule(rewrite, rules, rule, err);
+		r = convert_rule(rules, rule, err);
 		if (r < 0)
 			return r;
 	}
 	r = append(rules, json_pack("{s:[s], s:s}", "names", "personality", "action", "SCMP_ACT_NOTIFY"));
-	if (r < 0)
-		return error_errno(err, -r, "linux.seccomp");
-	return lets_through(fallback) ? trap_unmentioned(rewrite, old, rules, err) : 0;
+	if (r == 0)
+		r = allow_filter(rules, seccomp);
+	if (r == 0 && lets_through(fallback))
+		r = notify_unmentioned(old, rules);
+	return r < 0 ? error_errno(err, -r, "linux.seccomp") : 0;
 }
 
 static int finish_profile(const struct hook_rewrite *rewrite, json_t *seccomp, json_t *rules)
@@ -217,11 +220,7 @@ static int finish_profile(const struct hook_rewrite *rewrite, json_t *seccomp, j
 		r = set(seccomp, "architectures", json_pack("[s]", "SCMP_ARCH_X86_64"));
 	if (r == 0)
 		r = set(seccomp, "listenerPath", json_string(rewrite->socket));
-	if (r == 0)
-		r = set(seccomp, "listenerMetadata", json_string(rewrite->trap_write ? "hermit trap-write" : "hermit"));
-	if (r == 0 && rewrite->wait_killable)
-		r = set(seccomp, "flags", json_pack("[s]", "SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV"));
-	return r;
+	return r == 0 ? set(seccomp, "listenerMetadata", json_string(HOOK_METADATA)) : r;
 }
 
 static int rewrite_seccomp(struct hook_rewrite *rewrite, json_t *linux_part, struct error *err)
@@ -239,7 +238,7 @@ static int rewrite_seccomp(struct hook_rewrite *rewrite, json_t *linux_part, str
 	listener = text_of(seccomp, "listenerPath");
 	if (listener && strcmp(listener, rewrite->socket) != 0)
 		return error_set(err, EBUSY, "linux.seccomp.listenerPath is '%s' already: a task can have one listener only", listener);
-	r = convert_rules(rewrite, seccomp, rules, err);
+	r = convert_rules(seccomp, rules, err);
 	if (r < 0)
 		return r;
 	r = finish_profile(rewrite, seccomp, rules);

@@ -3,8 +3,9 @@
  * A config.json of an engine's, changed so that a stock runtime hands its container over to the agent (agent.h). Pure: a document in, a
  * document out. What is changed:
  *
- *	linux.seccomp      calls that the profile allows and the policy table does not let pass are notified; what the profile denies
- *	                   stays denied; listenerPath is the agent's socket; only the x86-64 architecture is left
+ *	linux.seccomp      the calls with which the runtime hands over are notified, at which the agent installs the filter of the policy table;
+ *	                   what the profile denies stays denied, but for two calls that the agent makes; listenerPath is the agent's
+ *	                   socket; only the x86-64 architecture is left
  *	linux.namespaces   those of processes, mounts, host name and System V objects are made when they are missing
  *	linux.devices      clocks and random sources of the machine are left out
  *	hostname, HOSTNAME the name that the engine shows
@@ -17,11 +18,12 @@
 #include "base/error.h"
 #include "base/strv.h"
 
+/* linux.seccomp.listenerMetadata of such a profile. */
+#define HOOK_METADATA "hermit"
+
 struct hook_rewrite {
 	const char *socket;   /* where the agent listens */
 	const char *hostname;
-	bool trap_write;      /* write(2) as well: crun can, runc cannot */
-	bool wait_killable;   /* ask for SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV: new runtimes know it */
 	struct strv notes;    /* what the person should know, one sentence each; the caller's to clear */
 };
 

@@ -223,7 +223,7 @@ static int adopt_guest(struct run *run, const struct backend_options *options, s
 	struct backend_adoption found;
 	int r;
 
-	r = backend_adopt(options, host->adopt->listener, host->adopt->pid, &run->guest, &found, err);
+	r = backend_adopt(options, host->adopt, &run->guest, &found, err);
 	if (r == 0 && host->adopted)
 		host->adopted(host->arg, &found);
 	return r;

@@ -15,13 +15,8 @@
 #include "engine/engine.h"
 
 struct run;
+struct backend_adoptee;
 struct backend_adoption;
-
-/* What another runtime has sent. */
-struct run_adoption {
-	int listener;
-	pid_t pid; /* the container's process, 0: not known */
-};
 
 /*
  * The run of a container that exists already and that somebody else watches over: the caller's terminal and signals are not
@@ -29,7 +24,7 @@ struct run_adoption {
  */
 struct run_host {
 	struct container *container; /* waits for its go-ahead; its filter is the one of backend_filter_new(). NULL: adopt */
-	const struct run_adoption *adopt; /* a container of another runtime */
+	const struct backend_adoptee *adopt; /* a container of another runtime */
 	const int *signals;          /* host signals that are handed to .signal, ended by 0 */
 	/* One of them came. 0: go on; 1: everything is killed, the run ends (RUN_KILLED); -errno with a message. */
 	int (*signal)(void *arg, struct run *run, int signo, struct error *err);

@@ -295,6 +295,39 @@ static void listener_is_closed_by_exec(void)
 	check(fcntl(fd, F_GETFD) == FD_CLOEXEC);
 }
 
+/* The filter in start() has been installed before, the listener of it is LISTENER. 0 when a second one can be had once that is closed. */
+static int second_listener(void)
+{
+	int fd;
+
+	(void)raise(SIGSTOP);
+	fd = install_filter(SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
+	if (fd >= 0 || errno != EBUSY || close(LISTENER) < 0)
+		return 1;
+	fd = install_filter(SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
+	if (fd != LISTENER && (dup2(fd, LISTENER) != LISTENER || close(fd) < 0))
+		return 2;
+	(void)raise(SIGSTOP);
+	return syscall(CALL) == 78 ? 0 : 3;
+}
+
+/* That a listener is there is looked for among open ones, and of filters that notify a call the youngest is asked. */
+static void closed_listener_makes_room(void)
+{
+	struct guest g;
+	int status;
+
+	start(&g, 0, second_listener);
+	check(waitpid(g.pid, &status, WUNTRACED) == g.pid && WIFSTOPPED(status));
+	check(close(g.listener) == 0 && kill(g.pid, SIGCONT) == 0);
+	check(waitpid(g.pid, &status, WUNTRACED) == g.pid && WIFSTOPPED(status));
+	g.listener = pidfd_getfd(pidfd_open(g.pid, 0), LISTENER, 0);
+	check(g.listener >= 0 && kill(g.pid, SIGCONT) == 0);
+	receive(&g);
+	check(reply(&g, 78, 0, 0) == 0);
+	check(exit_status(&g) == 0);
+}
+
 static const struct fact facts[] = {
 	{ "a parked call survives signals with WAIT_KILLABLE_RECV", parked_call_survives_signals },
 	{ "a parked call vanishes with SIGKILL", killed_call_vanishes },
@@ -306,6 +339,7 @@ static const struct fact facts[] = {
 	{ "ADDFD with FLAG_SEND installs and replies at once", descriptor_is_installed_with_reply },
 	{ "CONTINUE with a value is EINVAL", continue_takes_no_value },
 	{ "a task has one listener at most", one_listener_only },
+	{ "a listener that is closed makes room for another", closed_listener_makes_room },
 	{ "calls after the listener's end give ENOSYS", closed_listener_gives_enosys },
 	{ "the end of the last task is POLLHUP", end_of_all_is_hangup },
 	{ "the listener is close-on-exec", listener_is_closed_by_exec },

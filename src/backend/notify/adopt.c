@@ -4,7 +4,7 @@
  * it executes the program is let through; the execve is the first call of the guest. Its caller is parked there, and is made to
  * switch off the randomisation of addresses first: no runtime can be asked to do that.
  */
-#include "backend/notify/notify.h"
+#include "backend/notify/adopt.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -32,7 +32,9 @@ static bool is_thread_of(pid_t tid, pid_t pid)
 	return access(path, F_OK) == 0;
 }
 
-/* One call: 1 when it is the awaited execve (only of thread `tid`, or, tid 0, of process `pid`), else it is let through: 0. */
+enum taken { TAKEN_NOTHING = 0, TAKEN_EXEC, TAKEN_OTHER };
+
+/* One call, which stays parked: the awaited execve (only of thread `tid`, or, tid 0, of process `pid`), or another. */
 static int take(struct notify *n, pid_t tid, pid_t pid, struct adopted *ret)
 {
 	int r;
@@ -41,9 +43,9 @@ static int take(struct notify *n, pid_t tid, pid_t pid, struct adopted *ret)
 	if (r <= 0)
 		return r;
 	if (is_exec(&ret->event) && (tid ? ret->tid == tid : pid == 0 || is_thread_of(ret->tid, pid)))
-		return 1;
+		return TAKEN_EXEC;
 	n->strange_calls++;
-	return listener_continue(n, &ret->cookie);
+	return TAKEN_OTHER;
 }
 
 /* Stops that nobody waits for: of a signal, which is delivered, or of an interruption that a signal came before. */
@@ -59,21 +61,46 @@ static int pass_stops(pid_t tid)
 	return r;
 }
 
-int adopt_await_exec(struct notify *n, pid_t tid, pid_t pid, struct adopted *ret)
+/* A call of the runtime's, which it may be possible to replace the listener at. */
+static int pass_call(struct notify *n, pid_t pid, struct adopted *call)
 {
-	struct pollfd fd = { .fd = n->listeners[0], .events = POLLIN };
+	int r = 0;
+
+	if (n->replacement && (n->seized_early ? call->tid == n->seized_early : pid == 0 || is_thread_of(call->tid, pid)))
+		r = replace_listener(n, call);
+	return r == 0 ? listener_continue(n, &call->cookie) : r;
+}
+
+static int serve_early(struct notify *n, pid_t tid, pid_t pid, struct adopted *ret)
+{
+	int r = take(n, tid, pid, ret);
+
+	if (r == TAKEN_OTHER) {
+		r = pass_call(n, pid, ret);
+		return r < 0 ? r : 0;
+	}
+	if (r != TAKEN_EXEC || !n->replacement)
+		return r;
+	r = replace_listener(n, ret);
+	return r == 0 ? TAKEN_EXEC : r < 0 ? r : 0;
+}
+
+int adopt_await_exec(struct notify *n, pid_t pid, struct adopted *ret)
+{
+	struct pollfd fd = { .events = POLLIN };
 	int ready, r = 0;
 
 	while (r == 0) {
-		ready = poll(&fd, 1, tid ? LOOK_MS : -1);
+		fd.fd = n->listeners[0];
+		ready = poll(&fd, 1, n->seized_early ? LOOK_MS : -1);
 		if (ready < 0 && errno != EINTR)
 			return -errno;
 		if (ready > 0 && !(fd.revents & POLLIN))
 			return -ECHILD; /* nobody is left below the filter */
 		if (ready > 0)
-			r = take(n, tid, pid, ret);
+			r = serve_early(n, n->seized_early, pid, ret);
 		else if (ready == 0)
-			r = pass_stops(tid);
+			r = pass_stops(n->seized_early);
 	}
 	return r < 0 ? r : 0;
 }
@@ -82,14 +109,19 @@ enum wanted_stop { STOP_INTERRUPT, STOP_SYSCALL };
 
 static bool is_wanted(enum wanted_stop wanted, int status)
 {
-	if (WSTOPSIG(status) != SIGTRAP)
-		return false;
-	return wanted == STOP_INTERRUPT ? status >> 16 == PTRACE_EVENT_STOP : status >> 16 == 0;
+	if (wanted == STOP_SYSCALL)
+		return status >> 16 == 0 && WSTOPSIG(status) == COMPANION_SYSCALL_STOP;
+	return status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP;
+}
+
+static bool is_repeat(const struct adopted *call, const struct adopted *other)
+{
+	return call->tid == other->tid && call->event.call.nr == other->event.call.nr;
 }
 
 /*
- * Waits for a stop, serving calls meanwhile. -EALREADY: the execve has come (again). SIGURG is how a Go runtime interrupts itself and means nothing to the next program;
- * other signals are the container's own: -EAGAIN, the task goes on with it.
+ * Waits for a stop, serving calls meanwhile. -EALREADY: the call has come again, or the execve. SIGURG is how a Go runtime interrupts itself and means
+ * nothing to the next program; other signals are the container's own: -EAGAIN, the task goes on with it.
  */
 static int await_stop(struct notify *n, struct adopted *adopted, enum wanted_stop wanted)
 {
@@ -105,10 +137,12 @@ static int await_stop(struct notify *n, struct adopted *adopted, enum wanted_sto
 			return -errno;
 		if (reaped == 0) {
 			r = poll(&fd, 1, LOOK_MS) > 0 && fd.revents & POLLIN ? take(n, tid, 0, &other) : 0;
-			if (r == 1) {
+			if (r == TAKEN_EXEC || (r == TAKEN_OTHER && wanted == STOP_INTERRUPT && is_repeat(adopted, &other))) {
 				*adopted = other; /* it was not stopped in time */
 				return -EALREADY;
 			}
+			if (r == TAKEN_OTHER)
+				r = listener_continue(n, &other.cookie);
 			continue;
 		}
 		if (!WIFSTOPPED(status))
@@ -138,8 +172,8 @@ static int to_syscall_stop(struct notify *n, struct adopted *adopted)
 	return await_stop(n, adopted, STOP_SYSCALL);
 }
 
-/* Makes the stopped task call personality(2), in place of the call that it was parked in. *ret_result: what came of it. */
-static int call_personality(struct notify *n, struct adopted *adopted, const struct user_regs_struct *saved, long *ret_result)
+int adopt_inject(struct notify *n, struct adopted *adopted, const struct user_regs_struct *saved, const struct injected *call,
+		 int64_t *ret_result)
 {
 	struct user_regs_struct regs;
 	pid_t tid = adopted->tid;
@@ -148,8 +182,13 @@ static int call_personality(struct notify *n, struct adopted *adopted, const str
 	do {
 		regs = *saved;
 		regs.orig_rax = ~0ull;
-		regs.rax = SYS_personality;
-		regs.rdi = current_personality(n, tid) | ADDR_NO_RANDOMIZE;
+		regs.rax = (uint64_t)call->nr;
+		regs.rdi = call->args[0];
+		regs.rsi = call->args[1];
+		regs.rdx = call->args[2];
+		regs.r10 = call->args[3];
+		regs.r8 = call->args[4];
+		regs.r9 = call->args[5];
 		regs.rip -= SYSCALL_SIZE;
 		if (ptrace(PTRACE_SETREGS, tid, NULL, &regs) < 0)
 			return -errno;
@@ -158,19 +197,18 @@ static int call_personality(struct notify *n, struct adopted *adopted, const str
 			r = to_syscall_stop(n, adopted);
 		if (r == 0 && ptrace(PTRACE_GETREGS, tid, NULL, &regs) < 0)
 			r = -errno;
-		*ret_result = (long)regs.rax;
+		*ret_result = (int64_t)regs.rax;
 	} while (r == 0 && *ret_result == RESTART); /* broken off by a signal */
 	return r;
 }
 
 /* A signal may have led the caller out of its call, to a handler. */
-static bool in_exec(const struct user_regs_struct *regs)
+static bool in_call(const struct user_regs_struct *regs, int nr)
 {
-	return (regs->orig_rax == SYS_execve || regs->orig_rax == SYS_execveat) && (int64_t)regs->rax == RESTART;
+	return (int64_t)regs->orig_rax == nr && (int64_t)regs->rax == RESTART;
 }
 
-/* Out of the parked execve, into a stop. */
-static int stop_there(struct notify *n, struct adopted *adopted, struct user_regs_struct *ret_saved)
+int adopt_stop_there(struct notify *n, struct adopted *adopted, struct user_regs_struct *ret_saved)
 {
 	int r;
 
@@ -181,15 +219,14 @@ static int stop_there(struct notify *n, struct adopted *adopted, struct user_reg
 		r = await_stop(n, adopted, STOP_INTERRUPT);
 	if (r == 0 && ptrace(PTRACE_GETREGS, adopted->tid, NULL, ret_saved) < 0)
 		r = -errno;
-	if (r == 0 && !in_exec(ret_saved)) {
+	if (r == 0 && !in_call(ret_saved, adopted->event.call.nr)) {
 		r = companion_go(adopted->tid, 0);
 		return r < 0 ? r : -EAGAIN;
 	}
 	return r;
 }
 
-/* Back to the execve. */
-static int make_call_again(pid_t tid, const struct user_regs_struct *saved)
+int adopt_call_again(pid_t tid, const struct user_regs_struct *saved)
 {
 	struct user_regs_struct regs = *saved;
 
@@ -201,27 +238,37 @@ static int make_call_again(pid_t tid, const struct user_regs_struct *saved)
 	return companion_go(tid, 0);
 }
 
+static int switch_off(struct notify *n, struct adopted *adopted, const struct user_regs_struct *saved, int64_t *ret_result)
+{
+	const struct injected call = { .nr = SYS_personality, .args = { current_personality(n, adopted->tid) | ADDR_NO_RANDOMIZE } };
+	int r;
+
+	r = companion_seize_fully(adopted->tid);
+	if (r == 0)
+		r = adopt_inject(n, adopted, saved, &call, ret_result);
+	return r < 0 ? r : adopt_call_again(adopted->tid, saved);
+}
+
 int adopt_fix_addresses(struct notify *n, struct adopted *adopted)
 {
 	struct user_regs_struct saved;
-	long result = -EPERM;
+	int64_t result = -EPERM;
 	int r;
 
+	n->seized_early = adopted->tid;
 	do {
-		r = stop_there(n, adopted, &saved);
+		r = adopt_stop_there(n, adopted, &saved);
 		if (r == 0)
-			r = call_personality(n, adopted, &saved, &result);
-		if (r == 0)
-			r = make_call_again(adopted->tid, &saved);
+			r = switch_off(n, adopted, &saved, &result);
 		if (r == 0)
 			break;
 		if (r == -EAGAIN)
-			r = adopt_await_exec(n, adopted->tid, 0, adopted);
+			r = adopt_await_exec(n, 0, adopted);
 		else if (r == -EALREADY)
 			r = 0;
 	} while (r == 0);
 	if (r == 0)
-		r = adopt_await_exec(n, adopted->tid, 0, adopted);
+		r = adopt_await_exec(n, 0, adopted);
 	if (r < 0)
 		return r;
 	return result < 0 && result > -4096 ? 1 : 0;

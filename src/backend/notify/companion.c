@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 
 enum {
-	COMPANION_OPTIONS = PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
-			    PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD,
+	LIGHT_OPTIONS = PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD,
+	COMPANION_OPTIONS = LIGHT_OPTIONS | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC,
 };
 
 static int request(int what, pid_t tid, void *addr, void *data)
@@ -23,9 +23,24 @@ static int request(int what, pid_t tid, void *addr, void *data)
 	return -errno;
 }
 
+static int seize(pid_t tid, unsigned options)
+{
+	return ptrace(PTRACE_SEIZE, tid, NULL, (void *)(uintptr_t)options) < 0 ? -errno : 0;
+}
+
 int companion_seize(pid_t tid)
 {
-	return ptrace(PTRACE_SEIZE, tid, NULL, (void *)(uintptr_t)COMPANION_OPTIONS) < 0 ? -errno : 0;
+	return seize(tid, COMPANION_OPTIONS);
+}
+
+int companion_seize_lightly(pid_t tid)
+{
+	return seize(tid, LIGHT_OPTIONS);
+}
+
+int companion_seize_fully(pid_t tid)
+{
+	return request(PTRACE_SETOPTIONS, tid, NULL, (void *)(uintptr_t)COMPANION_OPTIONS);
 }
 
 int companion_go(pid_t tid, int signo)

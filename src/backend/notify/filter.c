@@ -2,6 +2,7 @@
 /* Makes the filter program and installs it in the guest: see filter.h. */
 #include "backend/notify/filter.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -14,6 +15,10 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+
+static_assert(BACKEND_FILTER_FLAGS == (SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV) &&
+		      BACKEND_FILTER_FLAGS_OLD == SECCOMP_FILTER_FLAG_NEW_LISTENER,
+	      "see backend.h");
 
 struct backend_filter {
 	struct sock_fprog program;
@@ -118,6 +123,11 @@ struct backend_filter *backend_filter_free(struct backend_filter *filter)
 	return NULL;
 }
 
+const struct sock_fprog *filter_program(const struct backend_filter *filter)
+{
+	return &filter->program;
+}
+
 void backend_filter_fault_tsc(struct backend_filter *filter)
 {
 	filter->fault_tsc = true;
@@ -130,20 +140,25 @@ static int set_filter(unsigned flags, const struct sock_fprog *program)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* Without CAP_SYS_ADMIN a filter needs no_new_privs. Kernels before 5.19 do not know WAIT_KILLABLE_RECV. */
+/* Flags are looked at before the program is (seccomp(2)). Kernels before 5.19 do not know WAIT_KILLABLE_RECV. */
+int filter_flags(void)
+{
+	return set_filter(BACKEND_FILTER_FLAGS, NULL) == -EINVAL ? BACKEND_FILTER_FLAGS_OLD : BACKEND_FILTER_FLAGS;
+}
+
+/* Without CAP_SYS_ADMIN a filter needs no_new_privs. */
 static int set_filter_somehow(const struct sock_fprog *program)
 {
-	unsigned flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
 	int fd;
 
-	fd = set_filter(flags, program);
+	fd = set_filter(BACKEND_FILTER_FLAGS, program);
 	if (fd == -EACCES) {
 		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 			return -errno;
-		fd = set_filter(flags, program);
+		fd = set_filter(BACKEND_FILTER_FLAGS, program);
 	}
 	if (fd == -EINVAL)
-		fd = set_filter(SECCOMP_FILTER_FLAG_NEW_LISTENER, program);
+		fd = set_filter(BACKEND_FILTER_FLAGS_OLD, program);
 	return fd;
 }
 

@@ -21,6 +21,14 @@ struct filter_rule {
 	uint64_t bits;
 };
 
+/* BACKEND_FILTER_FLAGS, or what the kernel knows of them. */
+int filter_flags(void);
+
+struct sock_fprog;
+
+/* The filter's. */
+const struct sock_fprog *filter_program(const struct backend_filter *filter);
+
 struct backend_filter *filter_build(const struct filter_rule *rules, size_t n_rules, struct error *err);
 
 /*
@@ -28,8 +36,6 @@ struct backend_filter *filter_build(const struct filter_rule *rules, size_t n_ru
  * the descriptor in rbx.
  */
 #define FILTER_HANDOVER 0x6865726d6974ull
-
-struct sock_fprog;
 
 /* The program of a context of libseccomp. ret_program->filter is the caller's. 0 or -errno. */
 int filter_export(void *context, struct sock_fprog *ret_program);

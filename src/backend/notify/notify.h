@@ -145,14 +145,10 @@ struct notify {
 	uint64_t points_passed; /* by the running task since it was resumed */
 	enum preempt_unit points_unit;
 	struct code_modules *modules; /* points.c */
+	pid_t seized_early;                       /* the thread of the runtime's that was seized before its execve, or 0 */
+	const struct backend_filter *replacement; /* to be put in place of the runtime's, until that is done; or NULL; borrowed */
+	const char *why_not;                      /* why it was not done when it was tried last */
 	bool fresh; /* the program has made no call yet: an interruption that the runtime had sent itself may still come */
-};
-
-/* The execve with which an adopted container begins. */
-struct adopted {
-	pid_t tid;
-	struct call_cookie cookie;
-	struct event event;
 };
 
 static inline struct notify *notify_of(struct guest *g)
@@ -182,6 +178,9 @@ int listener_install(struct notify *n, const struct call_cookie *cookie, int fd,
 
 /* --- companion.c: the ptrace requests. A task that is dying makes them succeed without effect. --- */
 int companion_seize(pid_t tid);
+/* In two steps: first what stops nothing but calls that are followed, and then, in a stop, the rest. */
+int companion_seize_lightly(pid_t tid);
+int companion_seize_fully(pid_t tid);
 int companion_go(pid_t tid, int signo);
 /* As companion_go(); it stops at the beginning of its next call (there in a call: at its end) with COMPANION_SYSCALL_STOP for a signal. */
 enum { COMPANION_SYSCALL_STOP = SIGTRAP | 0x80 };
@@ -329,12 +328,6 @@ int notify_futex_key(struct guest *g, int task, uint64_t addr, uint64_t *ret_obj
 
 /* --- limits.c --- */
 int notify_set_limit(struct guest *g, int task, int resource, const struct rlimit *limit);
-
-/* --- adopt.c --- */
-/* Lets calls through until the execve comes: of thread tid, or (0) of process pid, or (0) of anybody. -ECHILD: all are dead. */
-int adopt_await_exec(struct notify *n, pid_t tid, pid_t pid, struct adopted *ret);
-/* The seized caller switches its randomisation off, and is parked in the same call again. 1: it was not allowed to. */
-int adopt_fix_addresses(struct notify *n, struct adopted *adopted);
 
 /* --- execsetup.c --- */
 int notify_exec_setup(struct guest *g, int task, const struct exec_image *image, struct code_found *ret_found);

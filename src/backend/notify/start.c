@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "backend/notify/adopt.h"
 #include "backend/notify/filter.h"
 #include "backend/notify/notify.h"
 #include "backend/notify/vdso.h"
@@ -187,13 +188,19 @@ static struct notify *notify_new(const struct backend_options *options)
 	return NULL;
 }
 
+static int open_proc(struct notify *n, struct error *err)
+{
+	n->proc_fd = n->proc_fd < 0 ? open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC) : n->proc_fd;
+	return n->proc_fd < 0 ? error_errno(err, errno, "cannot open /proc") : 0;
+}
+
 static int attach(struct notify *n, const struct backend_options *options, pid_t guest_pid, struct error *err)
 {
 	int r;
 
-	n->proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (n->proc_fd < 0)
-		return error_errno(err, errno, "cannot open /proc");
+	r = open_proc(n, err);
+	if (r < 0)
+		return r;
 	r = take_signals_over(n, options->host_signals);
 	if (r < 0)
 		return error_errno(err, -r, "cannot take over signals");
@@ -205,7 +212,7 @@ static int attach(struct notify *n, const struct backend_options *options, pid_t
 		if (r < 0)
 			return error_errno(err, -r, "cannot pin supervisor and guest to CPU %u", options->cpu);
 	}
-	r = companion_seize(guest_pid);
+	r = n->seized_early == guest_pid ? 0 : companion_seize(guest_pid);
 	if (r < 0)
 		return error_errno(err, -r, "cannot trace the guest (ptrace of process %d)", (int)guest_pid);
 	r = first_task(n, guest_pid);
@@ -320,19 +327,6 @@ int backend_start(struct guest *g, struct error *err)
 	return r < 0 ? error_errno(err, -r, "the guest cannot go on") : 0;
 }
 
-static int adopt_listener(struct notify *n, int listener)
-{
-	_cleanup_close_ int fd = fcntl(listener, F_DUPFD_CLOEXEC, 3);
-	int r;
-
-	if (fd < 0)
-		return -errno;
-	r = listeners_add(n, fd);
-	if (r == 0)
-		(void)take_fd(&fd);
-	return r;
-}
-
 /* The call that is parked becomes the first event. */
 static int begin_adopted(struct notify *n, const struct adopted *adopted, struct error *err)
 {
@@ -357,19 +351,42 @@ static int begin_adopted(struct notify *n, const struct adopted *adopted, struct
 	return r < 0 ? error_errno(err, -r, "backend") : 0;
 }
 
-static int adopt(struct notify *n, const struct backend_options *options, int listener, pid_t pid,
+/* Up to the execve, with the listener that stays. */
+static int await_program(struct notify *n, const struct backend_adoptee *adoptee, struct adopted *adopted, struct error *err)
+{
+	int r;
+
+	r = open_proc(n, err);
+	if (r < 0)
+		return r;
+	n->replacement = adoptee->filter;
+	n->adopting = n->fresh = true;
+	r = adopt_await_exec(n, adoptee->pid, adopted);
+	if (r == -EBUSY)
+		return error_errno(err, -r, "the runtime keeps the listener that it has sent open, so there cannot be another");
+	if (r < 0)
+		return error_errno(err, -r, "the container ended before its program was executed");
+	if (n->replacement)
+		return error_set(err, ENOTSUP, "the runtime's filter cannot be replaced when the container's process executes its program: %s",
+				 n->why_not);
+	r = n->listener_made ? n->listener_made(n->listener_arg, n->listeners[0]) : 0;
+	return r < 0 ? error_errno(err, -r, "seccomp listener") : 0;
+}
+
+static int adopt(struct notify *n, const struct backend_options *options, const struct backend_adoptee *adoptee,
 		 struct backend_adoption *ret_adoption, struct error *err)
 {
 	struct adopted adopted;
 	int r;
 
-	r = adopt_listener(n, listener);
+	r = listeners_add(n, *adoptee->listener);
 	if (r < 0)
 		return error_errno(err, -r, "the listener that was sent");
-	n->adopting = n->fresh = true;
-	r = adopt_await_exec(n, 0, pid, &adopted);
+	(void)take_fd(adoptee->listener);
+	r = await_program(n, adoptee, &adopted, err);
 	if (r < 0)
-		return error_errno(err, -r, "the container ended before its program was executed");
+		return r;
+	ret_adoption->killable = adoptee->filter && filter_flags() == BACKEND_FILTER_FLAGS;
 	r = attach(n, options, adopted.tid, err);
 	if (r < 0)
 		return r;
@@ -381,7 +398,7 @@ static int adopt(struct notify *n, const struct backend_options *options, int li
 	return begin_adopted(n, &adopted, err);
 }
 
-int backend_adopt(const struct backend_options *options, int listener, pid_t pid, struct guest **ret_guest,
+int backend_adopt(const struct backend_options *options, const struct backend_adoptee *adoptee, struct guest **ret_guest,
 		  struct backend_adoption *ret_adoption, struct error *err)
 {
 	struct notify *n = notify_new(options);
@@ -390,7 +407,7 @@ int backend_adopt(const struct backend_options *options, int listener, pid_t pid
 	*ret_adoption = (struct backend_adoption){ 0 };
 	if (!n)
 		return error_errno(err, ENOMEM, "backend");
-	r = adopt(n, options, listener, pid, ret_adoption, err);
+	r = adopt(n, options, adoptee, ret_adoption, err);
 	if (r < 0) {
 		(void)backend_close(&n->guest);
 		return r;

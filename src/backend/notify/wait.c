@@ -33,7 +33,8 @@ static int take_call(struct notify *n, int listener)
 	if (r <= 0)
 		return r;
 	t = tasks_by_tid(&n->tasks, tid);
-	if (!t && n->adopting) {
+	/* The runtime's: of another thread, or the execve once more because a signal of the runtime's own came in between. */
+	if (n->adopting) {
 		n->strange_calls++;
 		return listener_continue(n, &cookie);
 	}
@@ -41,7 +42,7 @@ static int take_call(struct notify *n, int listener)
 		return reject_stranger(tid);
 	if (t->where != WHERE_RUNNING)
 		return -EPROTO;
-	n->fresh = n->adopting;
+	n->fresh = false;
 	t->where = WHERE_CALL;
 	t->cookie = cookie;
 	t->call_nr = event.call.nr;
