@@ -93,6 +93,8 @@ struct backend_adoption {
 	uint64_t early_calls; /* of the runtime, before the program: let through */
 	bool randomised;      /* the randomisation of addresses could not be switched off */
 	bool killable;        /* calls that are being decided are not disturbed by signals */
+	bool numbered;        /* process ids do not depend on what the runtime did in the container before */
+	int stderr_fd;        /* a duplicate of the program's, the caller's to close; -1: it has none */
 };
 
 /*

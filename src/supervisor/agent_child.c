@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,6 +35,7 @@ struct child {
 	struct agent_message message;
 	struct run_options options;
 	pid_t holder;   /* 0: there is none */
+	int stderr_fd;  /* the container's, -1: not yet */
 	char name[300]; /* of its files */
 	char notes[NOTES_SIZE]; /* what this route does not promise for this container, a line each */
 };
@@ -138,6 +140,9 @@ static void on_adopted(void *arg, const struct backend_adoption *found)
 		note(c, "calls that signals break off before they are seen (filter without WAIT_KILLABLE_RECV) end the container");
 	if (found->randomised)
 		note(c, "addresses are randomised: the container's profile forbids to switch that off");
+	if (!found->numbered)
+		note(c, "process ids depend on what was in the container's pid namespace before");
+	c->stderr_fd = found->stderr_fd;
 	(void)snprintf(text, sizeof(text), "%" PRIu64 " calls of the runtime came before the program and were let through",
 		       found->early_calls);
 	log_info("%s", text);
@@ -151,6 +156,15 @@ static int on_signal(void *arg, struct run *run, int signo, struct error *err)
 	(void)err;
 	log_error("signal %d: the agent ends, and the container with it", signo);
 	return 1;
+}
+
+/* Into the engine's log of the container, which shows what it writes. Nobody may read any more. */
+static void tell_engine(const struct child *c, const char *text)
+{
+	struct pollfd fd = { .fd = c->stderr_fd, .events = POLLOUT };
+
+	if (c->stderr_fd >= 0 && poll(&fd, 1, 0) == 1 && fd.revents & POLLOUT)
+		(void)dprintf(c->stderr_fd, "hermit: %s\n", text);
 }
 
 static void conclude(struct child *c, const struct run_result *result, int r, const struct error *err)
@@ -168,6 +182,8 @@ static void conclude(struct child *c, const struct run_result *result, int r, co
 		(void)snprintf(text, sizeof(text), "%s, status %d, %" PRIu64 " turns, %" PRIu64 " uncontrolled happenings", ends[result->end],
 			       result->exit_code, result->turns, result->n_uncontrolled);
 	write_report(c, text);
+	if (r < 0 || result->end != RUN_EXITED)
+		tell_engine(c, text);
 	count(&c->counts->failed, r < 0);
 	count(&c->counts->deadlocks, r == 0 && result->end == RUN_DEADLOCK);
 	count(&c->counts->refused, r == 0 && result->end == RUN_REFUSED);
@@ -250,7 +266,7 @@ static int supervise(struct child *c, struct error *err)
 
 int agent_child(int connection, const char *directory, struct agent_counts *counts)
 {
-	struct child c = { .directory = directory, .counts = counts, .message = AGENT_MESSAGE_NONE };
+	struct child c = { .directory = directory, .counts = counts, .stderr_fd = -1, .message = AGENT_MESSAGE_NONE };
 	struct error err = { 0 };
 	int r;
 
@@ -272,6 +288,7 @@ int agent_child(int connection, const char *directory, struct agent_counts *coun
 		r = supervise(&c, &err);
 	}
 	count(&counts->ended, 1);
+	cleanup_close(&c.stderr_fd);
 	agent_message_clear(&c.message);
 	run_options_clear(&c.options);
 	return r < 0 ? EXIT_CODE_TOOL : 0;

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <syslog.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -53,7 +54,10 @@ static int read_document(char **ret_text, size_t *ret_len, struct error *err)
 	return 0;
 }
 
-/* Nobody there would let the runtime fail later, or hang: old ones do. */
+/*
+ * Nobody there would let the runtime fail later, or hang: old ones do. Looked for at createRuntime and not before: of that hook engines show what
+ * it says.
+ */
 static int check_agent(const char *path, struct error *err)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -112,8 +116,6 @@ static int rewrite(const struct hook_request *request, const char *text, size_t 
 	int r;
 
 	r = check_annotations(text, len, err);
-	if (r == 0)
-		r = check_agent(request->socket, err);
 	if (r == 0)
 		r = hook_config_rewrite(text, len, &rw, ret_text, err);
 	for (size_t i = 0; i < rw.notes.count; i++)
@@ -193,7 +195,12 @@ int hook_main(const struct hook_request *request)
 	(void)alarm(request->limit_s);
 	r = !strcmp(request->stage, "precreate") ? precreate(request, &err) : with_state(request, &err);
 	(void)alarm(0);
-	if (r < 0)
+	if (r < 0) {
 		log_error("hook %s: %s", request->stage, err.text);
+		/* podman throws away what a precreate hook says */
+		openlog("hermit-supervisor", LOG_PID, LOG_DAEMON);
+		syslog(LOG_ERR, "hook %s: %s", request->stage, err.text);
+		closelog();
+	}
 	return r < 0 ? STATUS_FAILED : 0;
 }

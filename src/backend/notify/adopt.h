@@ -26,6 +26,12 @@ int adopt_await_exec(struct notify *n, pid_t pid, struct adopted *ret);
 int adopt_fix_addresses(struct notify *n, struct adopted *adopted);
 
 /*
+ * The next process of the pid namespace whose first process this is gets a fixed id, whatever threads the runtime had there: 1; 0: it is not
+ * the first process, or the kernel has no way to say so (CONFIG_CHECKPOINT_RESTORE).
+ */
+int adopt_fix_numbers(struct notify *n, pid_t tid);
+
+/*
  * Out of the parked call, into a stop, with what the registers are. -EAGAIN: the thread was led away by a signal and runs on; -EALREADY: it is
  * parked again, in *adopted.
  */

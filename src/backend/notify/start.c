@@ -394,7 +394,12 @@ static int adopt(struct notify *n, const struct backend_options *options, const 
 	if (r < 0)
 		return error_errno(err, -r, "cannot prepare the container's process");
 	ret_adoption->randomised = r == 1;
+	r = adopt_fix_numbers(n, adopted.tid);
+	if (r < 0)
+		return error_errno(err, -r, "the ids of the container's processes");
+	ret_adoption->numbered = r == 1;
 	ret_adoption->early_calls = n->strange_calls;
+	ret_adoption->stderr_fd = handles_borrow(n, adopted.tid, STDERR_FILENO);
 	return begin_adopted(n, &adopted, err);
 }
 
@@ -404,7 +409,7 @@ int backend_adopt(const struct backend_options *options, const struct backend_ad
 	struct notify *n = notify_new(options);
 	int r;
 
-	*ret_adoption = (struct backend_adoption){ 0 };
+	*ret_adoption = (struct backend_adoption){ .stderr_fd = -1 };
 	if (!n)
 		return error_errno(err, ENOMEM, "backend");
 	r = adopt(n, options, adoptee, ret_adoption, err);

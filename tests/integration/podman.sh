@@ -1,0 +1,162 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# podman with the stock runtimes runc and crun, and hermit-supervisor's hooks and agent: what varies without the annotation is the same with it,
+# twenty times; twenty containers at once; podman exec; an agent that is stopped in mid-run ends the container, with the reason in the engine's log.
+skip()
+{
+	printf 'skipped: %s\n' "$*"
+	exit 77
+}
+[ "$(id -u)" = 0 ] || skip "needs root: containers are made by runc and crun"
+command -v podman >/dev/null || skip "needs podman"
+[ -x /usr/bin/python3 ] || skip "needs python3 of the distribution"
+# crun wants control groups of one version: a mount namespace with those of version 1 only, where both are mixed.
+if [ -z "${HERMIT_TEST_CGROUPS:-}" ] && [ -d /sys/fs/cgroup/unified ]; then
+	export HERMIT_TEST_CGROUPS=1
+	exec unshare -m --propagation private bash "$0" "$@"
+fi
+. "$top_srcdir/tests/integration/lib.sh"
+supervisor=$top_builddir/hermit-supervisor
+agent=
+stop_agent()
+{
+	[ -n "$agent" ] && kill "$agent" && wait "$agent"
+	agent=
+}
+start_agent()
+{
+	"$supervisor" agent --listen="$work/socket" --directory="$work/reports" >>agent.log 2>&1 &
+	agent=$!
+	while [ ! -S "$work/socket" ]; do kill -0 $agent || exit 99; done
+}
+trap 'stop_agent; cd /; umount -R -l "$work/groups" 2>/dev/null; rm -rf "$work"' EXIT
+if [ -n "${HERMIT_TEST_CGROUPS:-}" ]; then
+	mkdir groups
+	mount -t tmpfs groups groups
+	for name in cpu,cpuacct cpu cpuacct cpuset memory devices freezer blkio pids systemd; do
+		[ -d "/sys/fs/cgroup/$name" ] && mkdir "groups/$name" && mount --bind "/sys/fs/cgroup/$name" "groups/$name"
+	done
+	mount --rbind groups /sys/fs/cgroup
+fi
+start_agent
+
+# The distribution's own programs, read-only: nothing is pulled.
+mkdir -p root/{proc,sys,dev,tmp,run,etc,usr,var} hooks
+for name in bin lib lib32 lib64 sbin; do [ -L /$name ] && cp -a /$name root/$name; done
+printf 'root:x:0:0::/:/bin/sh\n' >root/etc/passwd
+# The files that `make install` puts into the engine's directory, with this build's program and this test's agent.
+for file in "$top_builddir"/contrib/hooks.d/*.json; do
+	jq --arg path "$supervisor" --arg socket "--socket=$work/socket" --arg dir "--directory=$work/reports" \
+		'.hook.path = $path | .hook.args += [$socket, $dir]' "$file" >"hooks/$(basename "$file")" || exit 99
+done
+cat >containers.conf <<END
+[containers]
+default_ulimits=["nofile=1024:4096","nproc=4096:4096"]
+pids_limit=0
+[engine]
+cgroup_manager="cgroupfs"
+events_logger="file"
+END
+export CONTAINERS_CONF=$work/containers.conf
+on=--annotation=org.hermit.deterministic=true
+
+# pod RUNTIME ARGUMENT...
+pod()
+{
+	local runtime=$1
+	shift
+	timeout -k 1 -s KILL 150 podman --root "$work/pod/root" --runroot "$work/pod/run" --tmpdir "$work/pod/tmp" --storage-driver vfs \
+		--hooks-dir "$work/hooks" --runtime "$runtime" "$@"
+}
+
+# container RUNTIME NAME OPTION... -- PROGRAM...: output in out.NAME
+container()
+{
+	local runtime=$1 name=$2 options=()
+	shift 2
+	while [ "$1" != -- ]; do options+=("$1"); shift; done
+	shift
+	pod "$runtime" run --rm --name "$name" --network=none --read-only --security-opt label=disable -v /usr:/usr:ro "${options[@]}" \
+		--rootfs "$work/root" "$@" >"out.$name" 2>"err.$name"
+}
+
+cat >root/vary.py <<'END'
+import os, queue, random, subprocess, threading, time, uuid
+print(time.time_ns(), time.monotonic_ns(), os.getpid(), os.uname().nodename)
+print(os.urandom(8).hex(), random.random(), uuid.uuid4(), list({"a", "b", "c", "d", "e", "f"}), id(object()))
+order = []
+def work(name):
+    for _ in range(300):
+        order.append(name)
+        time.sleep(0)
+threads = [threading.Thread(target=work, args=(name,)) for name in "ABCD"]
+for t in threads: t.start()
+for t in threads: t.join()
+print("".join(order))
+children = [subprocess.Popen(["sh", "-c", "sleep 0.0%d; echo child %d $$; date +%%N" % (i, i)]) for i in range(3)]
+print([c.wait() for c in children])
+END
+
+tried=0
+for runtime in runc crun; do
+	command -v $runtime >/dev/null || { echo "$runtime is not installed: not tested"; continue; }
+	if ! container $runtime $runtime-plain -- /bin/true </dev/null; then
+		echo "podman with $runtime left out: it cannot run a container here: $(tail -n 1 err.$runtime-plain)"
+		continue
+	fi
+	tried=$((tried + 1))
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		container $runtime $runtime-$i $on -- python3 /vary.py
+		ok "$runtime: run $i ends well" [ $? = 0 ]
+	done
+	ok "$runtime: output" [ "$(grep -c '^\[0, 0, 0\]$' out.$runtime-1)" = 1 ]
+	ok "$runtime: twenty equal runs" [ "$(md5sum out.$runtime-? out.$runtime-?? | cut -c 1-32 | sort -u | wc -l)" = 1 ]
+	container $runtime $runtime-p1 -- python3 /vary.py
+	container $runtime $runtime-p2 -- python3 /vary.py
+	ok "$runtime: different without the annotation" [ "$(md5sum <out.$runtime-p1)" != "$(md5sum <out.$runtime-p2)" ]
+	pids=
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		container $runtime $runtime-m$i $on -- python3 /vary.py &
+		pids="$pids $!"
+	done
+	# shellcheck disable=SC2086
+	wait $pids
+	ok "$runtime: twenty at once" [ "$(md5sum out.$runtime-1 out.$runtime-m* | cut -c 1-32 | sort -u | wc -l)" = 1 ]
+	ok "$runtime: all of them" [ "$(ls out.$runtime-m* | wc -l)" = 20 ]
+
+	container $runtime $runtime-seven $on -- sh -c 'exit 7'
+	ok "$runtime: status" [ $? = 7 ]
+
+	# exec: by a connection of its own. The container waits for what it cannot get by itself.
+	mkfifo door.$runtime
+	exec 8<>door.$runtime
+	container $runtime $runtime-long $on -i -- sh -c 'echo started; read x; echo "$x"' <door.$runtime &
+	pid=$!
+	while ! grep -qs started out.$runtime-long; do kill -0 $pid || break; done
+	for i in 1 2; do
+		pod $runtime exec $runtime-long sh -c 'date; head -c 8 /dev/urandom | od -t x1; exit 5' >exec.$runtime-$i 2>&1
+		ok "$runtime: exec $i: status" [ $? = 5 ]
+	done
+	ok "$runtime: exec: output" grep -q '2026$' exec.$runtime-1
+	ok "$runtime: exec: equal" cmp -s exec.$runtime-1 exec.$runtime-2
+	echo over >&8
+	exec 8>&-
+	wait $pid
+	ok "$runtime: exec: the container goes on" grep -q over out.$runtime-long
+
+	# The agent ends in mid-run.
+	container $runtime $runtime-busy $on -- sh -c 'echo started; while :; do :; done' &
+	pid=$!
+	while ! grep -qs started out.$runtime-busy; do kill -0 $pid || break; done
+	stop_agent
+	wait $pid
+	ok "$runtime: without its agent a container ends" [ $? = 137 ]
+	ok "$runtime: the reason in the engine's log" grep -q 'the agent was told to end: everything was killed' err.$runtime-busy
+	container $runtime $runtime-none $on -- /bin/true
+	ok "$runtime: no agent: no container" [ $? != 0 ]
+	# crun looks for the agent itself before it calls hooks.
+	ok "$runtime: no agent: the engine says so" grep -q "no agent listens at $work/socket\|seccomp receiver: connect.*$work/socket" err.$runtime-none
+	start_agent
+done
+[ $tried != 0 ] || skip "no runtime works below podman here"
+finish
