@@ -264,6 +264,9 @@ struct guest_ops {
 	/* What a path names, as path_stat but with the kind. */
 	int (*path_info)(struct guest *g, int task, int dirfd, const char *path, int flags, struct fd_info *ret_info);
 
+	/* The first bytes of the regular file that a path names, flags as for path_stat: a count; -errno, also where only the guest may read. May be NULL. */
+	ssize_t (*path_head)(struct guest *g, int task, int dirfd, const char *path, int flags, void *buf, size_t size);
+
 	/*
 	 * stat of a path as the task would resolve it, flags as for statx(2) (AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW). Errors are the ones the
 	 * task would get; -ENOTSUP: cannot tell from outside.

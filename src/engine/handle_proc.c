@@ -58,12 +58,6 @@ int handle_proc_clone3(struct engine *e, struct task *t, struct verdict *v)
 	return start_clone(t, v, args.flags, (int)args.exit_signal, args.child_tid);
 }
 
-int handle_proc_exec(struct engine *e, struct task *t, struct verdict *v)
-{
-	t->call.no_return = true;
-	return verdict_continue(v);
-}
-
 int handle_proc_set_tid_address(struct engine *e, struct task *t, struct verdict *v)
 {
 	t->clear_tid_addr = t->call.args[0];

@@ -699,7 +699,8 @@ static int check_start(struct run *run, struct run_result *result, struct error 
 		return 0;
 	r = container_exec_error(&run->container, err);
 	if (r == 0)
-		(void)error_set(err, ENOEXEC, "cannot execute '%s'", run->spec.argv ? run->spec.argv[0] : "the container's program");
+		(void)error_set(err, ENOEXEC, "cannot execute '%s': is it a program for 64-bit x86, or a script for one?",
+				run->spec.argv ? run->spec.argv[0] : "the container's program");
 	if (result->exit_code < EXIT_CODE_TOOL || result->exit_code > EXIT_CODE_NOT_FOUND)
 		result->exit_code = EXIT_CODE_TOOL;
 	return err->code ? -err->code : -ENOEXEC;

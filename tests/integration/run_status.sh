@@ -32,6 +32,43 @@ printf 'not a program\n' >text && chmod +x text
 run "$hermit" run ./text
 expect 126 "not a program"
 
+# Programs for other machines, by hand: one for i386 that ends with 42 where the kernel takes it, a header for 64-bit ARM. Also as what runs a script.
+{
+	printf '\177ELF\1\1\1\0\0\0\0\0\0\0\0\0\2\0\3\0\1\0\0\0\124\200\4\10\64\0\0\0\0\0\0\0\0\0\0\0\64\0\40\0\1\0\0\0\0\0\0\0'
+	printf '\1\0\0\0\0\0\0\0\0\200\4\10\0\200\4\10\133\0\0\0\133\0\0\0\5\0\0\0\0\20\0\0\61\300\100\263\52\315\200'
+} >i386
+{
+	printf '\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\2\0\267\0\1\0\0\0'
+	head -c 100 /dev/zero
+} >arm
+printf '#!%s/i386\nexit 0\n' "$PWD" >script
+printf '#! ./script -x\nexit 0\n' >scripts
+cp i386 closed
+chmod +x i386 arm script scripts
+for program in i386 arm script scripts; do
+	run "$hermit" run --bind="$PWD" -- "./$program"
+	expect 126 "a program for another machine ($program)"
+	expect_err_has "^hermit: .*$program.*64-bit x86" "why $program is not run"
+done
+run "$hermit" run --bind="$PWD" -- ./closed
+expect_err_has "closed.*permission denied" "a program for another machine that nobody may execute"
+cat >exec.py <<'PYTHON'
+import os
+for program in "i386", "arm", "script", "scripts", "closed":
+    for what in "./" + program, os.open(program, os.O_RDONLY):
+        if isinstance(what, int):
+            os.set_inheritable(what, True)
+        try:
+            os.execve(what, ["x"], {})
+        except OSError as e:
+            print(program, e.errno)
+PYTHON
+if command -v python3 >/dev/null; then
+	run "$hermit" run --bind="$PWD" -- python3 exec.py
+	expect 0 "execve and execveat go on"
+	expect_out "$(for program in i386 arm script scripts; do printf '%s 8\n%s 8\n' $program $program; done; printf 'closed 13\nclosed 13\n')" "execve and execveat"
+fi
+
 run "$hermit" run
 expect 125 "no program"
 run "$hermit" run --no-such-option true

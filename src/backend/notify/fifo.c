@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The two ends of FIFOs: asked of the kernel through open files of ours that never block. */
+/* Guests' paths opened anew: the two ends of FIFOs, asked of the kernel through open files of ours that never block; how a file begins. */
 #include "backend/notify/notify.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 
-/* Opens what the path leads to anew, by the link of an O_PATH descriptor. */
-static int reopen(struct guest *g, int task, int dirfd, const char *path, int flags)
+/* Opens what the path (or, by AT_EMPTY_PATH, the task's descriptor) leads to anew, by the link of an O_PATH descriptor. */
+static int reopen(struct guest *g, int task, int dirfd, const char *path, int path_flags, int flags)
 {
 	const struct notify_task *t = notify_find(g, task);
 	struct notify *n = notify_of(g);
@@ -21,7 +22,10 @@ static int reopen(struct guest *g, int task, int dirfd, const char *path, int fl
 
 	if (!t)
 		return -ESRCH;
-	fd = paths_open(n, t->tid, dirfd, path, 0, NULL);
+	if (!path[0] && path_flags & AT_EMPTY_PATH)
+		fd = handles_borrow(n, t->tid, dirfd);
+	else
+		fd = paths_open(n, t->tid, dirfd, path, path_flags & AT_SYMLINK_NOFOLLOW, NULL);
 	if (fd < 0)
 		return fd;
 	(void)snprintf(link, sizeof(link), "self/fd/%d", fd);
@@ -36,7 +40,7 @@ int notify_fifo_has_partner(struct guest *g, int task, int dirfd, const char *pa
 	int waiting = 0;
 	char byte;
 
-	fd = reopen(g, task, dirfd, path, reader ? O_RDONLY : O_WRONLY);
+	fd = reopen(g, task, dirfd, path, 0, reader ? O_RDONLY : O_WRONLY);
 	if (fd == -ENXIO)
 		return 0; /* nobody reads */
 	if (fd < 0 || !reader)
@@ -49,5 +53,22 @@ int notify_fifo_has_partner(struct guest *g, int task, int dirfd, const char *pa
 
 int notify_fifo_hold(struct guest *g, int task, int dirfd, const char *path)
 {
-	return reopen(g, task, dirfd, path, O_RDWR);
+	return reopen(g, task, dirfd, path, 0, O_RDWR);
+}
+
+ssize_t notify_path_head(struct guest *g, int task, int dirfd, const char *path, int flags, void *buf, size_t size)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat stat;
+	ssize_t got;
+
+	fd = reopen(g, task, dirfd, path, flags, O_RDONLY);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &stat) < 0)
+		return -errno;
+	if (!S_ISREG(stat.st_mode))
+		return -EACCES;
+	got = pread(fd, buf, size, 0);
+	return got < 0 ? -errno : got;
 }

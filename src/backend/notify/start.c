@@ -38,6 +38,7 @@ static const struct guest_ops notify_ops = {
 	.pidfd_target = notify_pidfd_target,
 	.set_limit = notify_set_limit,
 	.path_info = notify_path_info,
+	.path_head = notify_path_head,
 	.path_stat = notify_path_stat,
 	.handle_stat = notify_handle_stat,
 	.handle_list = notify_handle_list,
