@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -106,4 +108,34 @@ int fd_write_file(int dirfd, const char *path, const char *text)
 	if (fd < 0)
 		return -errno;
 	return fd_write_full(fd, text, strlen(text));
+}
+
+bool fd_is_plain_file(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) < 0 || S_ISREG(st.st_mode);
+}
+
+int fd_replace_file(const char *path, const char *text)
+{
+	_cleanup_free_ char *target = realpath(path, NULL), *temporary = NULL;
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	if (!fd_is_plain_file(path))
+		return fd_write_file(AT_FDCWD, path, text);
+	if (asprintf(&temporary, "%s.XXXXXX", target ?: path) < 0) {
+		temporary = NULL;
+		return -ENOMEM;
+	}
+	fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	r = fd_write_full(fd, text, strlen(text));
+	if (r == 0 && (fchmod(fd, 0644) < 0 || rename(temporary, target ?: path) < 0))
+		r = -errno;
+	if (r < 0)
+		(void)unlink(temporary);
+	return r;
 }

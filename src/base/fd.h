@@ -3,6 +3,7 @@
 #ifndef HS_BASE_FD_H
 #define HS_BASE_FD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -23,5 +24,15 @@ int fd_read_file(int dirfd, const char *path, size_t limit, char **ret_text, siz
 
 /* Writes text to an existing file (a /proc or /sys knob, say). Returns 0 or -errno. */
 int fd_write_file(int dirfd, const char *path, const char *text);
+
+/* Is there a regular file, or may there be one? Not of a device, a pipe or a directory, nor of a link to one. */
+bool fd_is_plain_file(const char *path);
+
+/*
+ * Makes text the whole content of a file (0644) in one step: nobody sees half of it, and a failure leaves what was there.
+ * The file that a link names is replaced, not the link. What is there and no regular file (/dev/null, /dev/stdout, a pipe) is
+ * written to: renaming over it would replace the device itself. Returns 0 or -errno.
+ */
+int fd_replace_file(const char *path, const char *text);
 
 #endif

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "cli/commands.h"
@@ -140,7 +141,7 @@ static int export_log(struct arguments *a, struct error *err)
 	closed = log_close_output(f);
 	if (ret == 0 && closed < 0)
 		ret = error_errno(err, -closed, "%s", standard ? "standard output" : a->output);
-	if (ret < 0 && !standard)
+	if (ret < 0 && !standard && fd_is_plain_file(a->output))
 		(void)unlink(a->output);
 	return ret;
 }

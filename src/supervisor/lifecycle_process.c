@@ -128,24 +128,13 @@ int notify_socket_add(struct container_spec *spec, struct oci_arena *arena, stru
 
 static int write_pid_file(const char *path, pid_t pid, struct error *err)
 {
-	_cleanup_free_ char *temporary = NULL;
-	_cleanup_close_ int fd = -1;
 	char text[16];
 	int r;
 
 	if (!path)
 		return 0;
-	if (asprintf(&temporary, "%s.%d", path, (int)getpid()) < 0) {
-		temporary = NULL;
-		return error_errno(err, ENOMEM, "--pid-file");
-	}
 	(void)snprintf(text, sizeof(text), "%d", (int)pid);
-	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	r = fd < 0 ? -errno : fd_write_full(fd, text, strlen(text));
-	if (r == 0 && rename(temporary, path) < 0)
-		r = -errno;
-	if (r < 0 && fd >= 0)
-		(void)unlink(temporary);
+	r = fd_replace_file(path, text);
 	return r < 0 ? error_errno(err, -r, "--pid-file: %s", path) : 0;
 }
 

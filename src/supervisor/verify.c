@@ -524,28 +524,11 @@ static json_t *verdict_to_json(const struct verify *v)
 			 "kept_files", v->verdict == DIFFERENT ? json_string(v->layers) : json_null());
 }
 
-static int write_atomically(const char *path, const char *text, struct error *err)
-{
-	char temporary[PATH_SIZE];
-	_cleanup_close_ int fd = -1;
-	int r;
-
-	(void)snprintf(temporary, sizeof(temporary), "%.4000s.XXXXXX", path);
-	fd = mkostemp(temporary, O_CLOEXEC);
-	if (fd < 0)
-		return error_errno(err, errno, "--verify-json: %s", path);
-	r = fd_write_full(fd, text, strlen(text));
-	if (r == 0 && (fchmod(fd, 0644) < 0 || rename(temporary, path) < 0))
-		r = -errno;
-	if (r < 0)
-		(void)unlink(temporary);
-	return r < 0 ? error_errno(err, -r, "--verify-json: %s", path) : 0;
-}
-
 static int write_verdict(const struct verify *v, struct error *err)
 {
 	_cleanup_free_ char *text = NULL;
 	json_t *root;
+	int r;
 
 	if (!v->o->verify_json)
 		return 0;
@@ -553,7 +536,8 @@ static int write_verdict(const struct verify *v, struct error *err)
 	if (root)
 		text = json_dumps(root, JSON_INDENT(2));
 	json_decref(root);
-	return text ? write_atomically(v->o->verify_json, text, err) : error_errno(err, ENOMEM, "--verify-json");
+	r = text ? fd_replace_file(v->o->verify_json, text) : -ENOMEM;
+	return r < 0 ? error_errno(err, -r, "--verify-json: %s", v->o->verify_json) : 0;
 }
 
 /* The first run's output becomes ours. */
@@ -601,10 +585,12 @@ int verify_main(const struct run_options *o)
 {
 	struct verify v = { .o = o, .first = OBSERVED_NOTHING };
 	struct error err = { 0 };
-	int r, status;
+	int r = 0, status;
 
 	(void)snprintf(v.reason, sizeof(v.reason), "the verification has not ended");
-	r = write_verdict(&v, &err);
+	/* A pipe or a device keeps nothing that could be taken for this run's verdict, and is to get one document. */
+	if (o->verify_json && fd_is_plain_file(o->verify_json))
+		r = write_verdict(&v, &err);
 	if (r == 0)
 		r = make_dir(&v, &err);
 	if (r == 0)

@@ -129,6 +129,12 @@ ok "the page has the events" grep -q '\["E",2,1,0,' page.html
 run "$hermit" log-export --format=html -o cut.html cut
 expect 125 "log-export of a log that is cut off"
 ok "nothing is left of a failed export" [ ! -e cut.html ]
+mkfifo export.pipe
+cat export.pipe >/dev/null &
+run "$hermit" log-export --format=html -o export.pipe cut
+expect 125 "log-export to a pipe of a log that is cut off"
+ok "a pipe or a device is not removed" [ -p export.pipe ]
+wait $!
 run "$hermit" log-export --format=gif log1
 expect 125 "log-export: unknown format"
 

@@ -133,6 +133,21 @@ run "$hermit" run --verify --log-events=log -- true
 expect 125 "--verify and --log-events"
 run "$hermit" run -q --verify --verify-json=verdict.json -- sleep 1000000
 ok "a long sleep is short" [ "$(verdict .verdict)" = equal ]
+
+# What is no regular file is written to, once, and not replaced; nor is a link.
+mkfifo pipe
+cat pipe >verdict.json &
+run "$hermit" run -q --verify --verify-json=pipe -- true
+expect 0 "a verdict for a pipe"
+wait $!
+ok "one verdict came through the pipe" [ "$(verdict .verdict)" = equal ]
+ok "the pipe is still one" [ -p pipe ]
+ln -s verdict.json link
+run "$hermit" run -q --verify --verify-json=link -- /no/such/program
+ok "the verdict is in the file that the link names" [ "$(verdict .verdict)" = no_result ]
+ok "the link is still one" [ -L link ]
+rm pipe link
+
 "$hermit" run -q --verify --verify-json=verdict.json -- sh -c 'echo started; while :; do :; done' >../out 2>../err &
 pid=$!
 while ! grep -qs started "$TMPDIR"/hermit-verify-*/stdout; do :; done
