@@ -216,7 +216,7 @@ int handle_io_sendmsg(struct engine *e, struct task *t, struct verdict *v)
 		r = socket_give_port(e, t, (int)t->call.args[0]);
 	if (r < 0)
 		return r;
-	if (message.msg_controllen) /* descriptors and credentials go with the first byte: not ours to send */
+	if (message.msg_controllen && !(t->call.args[2] & MSG_DONTWAIT)) /* descriptors and credentials go with the first byte: not ours to send */
 		return call_when_ready(e, t, (int)t->call.args[0], POLLOUT, v);
 	return write_span(e, t, (int)t->call.args[0], &span, (int)t->call.args[2], v);
 }

@@ -517,6 +517,27 @@ static void without_waiting(void)
 	close(fd);
 }
 
+/* Messages with descriptors until the queue is full: one more does not wait, nor ever sends less. */
+static void descriptors_without_waiting(int type)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr header;
+	} control = { .header = { .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
+	char byte = 'x';
+	struct iovec iov = { &byte, 1 };
+	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes) };
+	int pair[2], n = 0;
+
+	MUST(socketpair(AF_UNIX, type, 0, pair));
+	memcpy(CMSG_DATA(&control.header), &pair[0], sizeof(int));
+	while (n < 10000 && sendmsg(pair[0], &message, MSG_DONTWAIT) == 1)
+		n++;
+	SAME("descriptors without waiting: %d, then %s", n > 0 && n < 10000, strerrorname_np(errno));
+	close(pair[0]);
+	close(pair[1]);
+}
+
 int main(void)
 {
 	int a, b, pair[2];
@@ -541,5 +562,7 @@ int main(void)
 	credentials();
 	addresses();
 	without_waiting();
+	descriptors_without_waiting(SOCK_STREAM);
+	descriptors_without_waiting(SOCK_DGRAM);
 	return 0;
 }
