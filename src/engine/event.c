@@ -298,7 +298,11 @@ static int on_alarm(struct engine *e, struct task *t, const struct event *event)
 
 	if (e->running != t)
 		return 0;
-	if (!event->in_kernel)
+	if (event->alarm.dead) {
+		e->leader_exit = t;
+		return 0;
+	}
+	if (!event->alarm.in_kernel)
 		return e->g->ops->seek_loop ? e->g->ops->seek_loop(e->g, t->id, others) : 0;
 	engine_report_uncontrolled(e, "blocked in the kernel", t->call.row ? t->call.row->name : "start");
 	t->state = TASK_ADRIFT;

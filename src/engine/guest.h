@@ -71,7 +71,10 @@ struct event {
 		int wait_status; /* EVENT_EXIT: as from wait(2) */
 		siginfo_t siginfo; /* EVENT_SIGNAL */
 		int signo;         /* EVENT_STOPPED; EVENT_OUTSIDE: 0 when signals were sent to several already */
-		bool in_kernel;    /* EVENT_ALARM: sleeps inside a system call, does not compute */
+		struct {
+			bool in_kernel; /* sleeps inside a system call, does not compute */
+			bool dead;      /* a leader that died alone (a filter's KILL_THREAD): its EVENT_EXIT comes after its threads' */
+		} alarm; /* EVENT_ALARM */
 		struct {
 			bool idle;   /* after VERDICT_SPIN: it is where it was, and memory is as it was */
 			unsigned points; /* at how many places of the loop it may be stopped (spin.h) */

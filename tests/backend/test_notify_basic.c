@@ -921,7 +921,7 @@ static void expect_alarm(struct drive *d, bool in_kernel)
 	event = drive_next(d);
 	check_int(event.kind, EVENT_ALARM);
 	check_int(event.task, 0);
-	check_int(event.in_kernel, in_kernel);
+	check_int(event.alarm.in_kernel, in_kernel);
 	event = drive_next(d); /* and again: it is still running */
 	check_int(event.kind, EVENT_ALARM);
 }

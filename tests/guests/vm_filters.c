@@ -8,7 +8,9 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -107,6 +109,56 @@ static void filters(void)
 	SHOWN("now %llu", (unsigned long long)vm_now());
 }
 
+/* ---- a filter that ends one thread ---- */
+
+static void *call_sync(void *arg)
+{
+	MUST(install(SYS_sync, SECCOMP_RET_KILL_THREAD, 0));
+	sync();
+	SAME("%s lives on", (const char *)arg);
+	return NULL;
+}
+
+static void *go_on(void *arg)
+{
+	vm_sleep_ms(5);
+	SAME("the thread goes on after its leader");
+	if (arg)
+		(void)call_sync("the thread");
+	_exit(5);
+}
+
+/* leader: who dies by the filter is the leader, and the other thread ends the process, by exit_group or by dying of the same. */
+static void end_one(bool leader, bool both)
+{
+	pthread_t thread;
+	int status;
+	pid_t child = MUST(fork());
+
+	if (!child) {
+		MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+		if (pthread_create(&thread, NULL, leader ? go_on : call_sync, leader && !both ? NULL : "the thread"))
+			_exit(1);
+		if (leader)
+			(void)call_sync("the leader");
+		(void)pthread_join(thread, NULL);
+		SAME("the leader goes on after its thread");
+		if (both)
+			(void)call_sync("the leader");
+		_exit(6);
+	}
+	waitpid(child, &status, 0);
+	SAME("ended with %x", (unsigned)status & ~0x80u);
+}
+
+static void ends_of_one(void)
+{
+	end_one(false, false);
+	end_one(false, true);
+	end_one(true, false);
+	end_one(true, true);
+}
+
 /* ---- other ways into the kernel ---- */
 
 static long int80(long nr, long a, long b, long c)
@@ -196,6 +248,7 @@ static void other_kinds(void)
 int main(void)
 {
 	other_kinds();
+	ends_of_one();
 	filters();
 	return 0;
 }

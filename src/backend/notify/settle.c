@@ -11,6 +11,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,42 @@ static int is_zombie(struct notify *n, pid_t tid)
 	if (r < 0)
 		return r == -ESRCH ? 1 : r;
 	return state == 'Z' || state == 'X';
+}
+
+/*
+ * A task that only waits for us is asleep or stopped. One whose process is killed has SIGKILL pending, then runs towards its end
+ * (state R, D or I), then is dead: until it is the one or the other it is asked again.
+ */
+static int is_decided(struct notify *n, pid_t tid, bool *ret_alive)
+{
+	char text[4096];
+	const char *state, *pending;
+	int r;
+
+	*ret_alive = false;
+	r = procfs_read(n, tid, "status", text, sizeof(text));
+	if (r < 0)
+		return r == -ESRCH || r == -ENOENT ? 1 : r;
+	state = procfs_field(text, "State");
+	pending = procfs_field(text, "SigPnd");
+	if (!state || !pending)
+		return -EPROTO;
+	state += strspn(state, " \t");
+	if (strtoull(pending, NULL, 16) & 1ull << (SIGKILL - 1))
+		return 1;
+	*ret_alive = *state == 'S' || *state == 't';
+	return *ret_alive || *state == 'Z' || *state == 'X';
+}
+
+int notify_settle_alive(struct notify *n, pid_t tid)
+{
+	uint64_t end = now_ns() + PATIENCE_NS;
+	bool alive;
+	int r;
+
+	while ((r = is_decided(n, tid, &alive)) == 0 && now_ns() < end)
+		(void)sched_yield();
+	return r < 0 ? r : alive;
 }
 
 int notify_settle_leader(struct guest *g, int task)

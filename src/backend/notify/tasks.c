@@ -227,6 +227,20 @@ struct notify_task *tasks_sibling(struct task_table *table, const struct notify_
 	return NULL;
 }
 
+struct notify_task *tasks_thread_beside(struct task_table *table, const struct notify_task *except)
+{
+	struct notify_task *t, *tmp, *leader = NULL;
+
+	HASH_ITER(hh_number, table->by_number, t, tmp) {
+		if (t == except || !t->process || t->process != except->process)
+			continue;
+		if (t->tid != t->process->tgid)
+			return t;
+		leader = t;
+	}
+	return leader;
+}
+
 pid_t tasks_take_dead(struct task_table *table, int vpid)
 {
 	struct dead_process *dead;

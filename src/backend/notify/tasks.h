@@ -148,6 +148,8 @@ int tasks_fresh_code(struct notify_process *p);
 
 /* Any living task of the process but `except`, lowest number first; NULL if there is none. */
 struct notify_task *tasks_sibling(struct task_table *table, const struct notify_task *except);
+/* The same; the leader, who may be dead, only when there is nobody else. */
+struct notify_task *tasks_thread_beside(struct task_table *table, const struct notify_task *except);
 
 /* The host id that a dead process had: 0 if unknown. Forgotten by this. */
 pid_t tasks_take_dead(struct task_table *table, int vpid);

@@ -50,6 +50,20 @@ static int take_call(struct notify *n, int listener)
 	return queue_push(&n->queue, &event);
 }
 
+/*
+ * A filter's KILL_THREAD ends one thread with what looks like a signal that ends the process. The others tell: theirs is to stay
+ * where they are, or to die. A leader that is dead already says nothing; when it alone is left the process does end.
+ */
+static int died_alone(struct notify *n, const struct notify_task *t, int status)
+{
+	const struct notify_task *sibling;
+
+	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGSYS || t->process->ending || t->tid == t->process->tgid)
+		return 0;
+	sibling = tasks_thread_beside(&n->tasks, t);
+	return sibling ? notify_settle_alive(n, sibling->tid) : 0;
+}
+
 static int bury(struct notify *n, pid_t tid, int status)
 {
 	struct death death = { .status = status };
@@ -60,6 +74,11 @@ static int bury(struct notify *n, pid_t tid, int status)
 	t = tasks_by_tid(&n->tasks, tid);
 	if (!t)
 		return 0; /* killed from outside before its birth was reported */
+	r = died_alone(n, t, status);
+	if (r < 0)
+		return r;
+	if (r)
+		status = death.status = 0; /* nobody asks for it: the process's status is another's */
 	death.number = t->number;
 	death.tgid = t->process->tgid;
 	death.leader = tid == death.tgid;
@@ -163,9 +182,13 @@ static int raise_alarm(struct notify *n, int period)
 		return r;
 	n->silent_ms += (unsigned)period;
 	n->silent_total_ms += (unsigned)period;
+	if (state == 'Z') { /* nobody is told of a leader's death before its threads'; of others there is a report under way */
+		event.alarm.dead = t->tid == t->process->tgid && t->process->n_tasks > 1 && !t->process->ending;
+		return event.alarm.dead ? queue_push(&n->queue, &event) : 0;
+	}
 	/* Not 'D': a disk that is slow, or a busy host, which will be over without anybody else's doing. */
-	event.in_kernel = state == 'S';
-	if (event.in_kernel ? n->silent_ms < (unsigned)n->watchdog_ms : !t || !is_back(n, t))
+	event.alarm.in_kernel = state == 'S';
+	if (event.alarm.in_kernel ? n->silent_ms < (unsigned)n->watchdog_ms : !t || !is_back(n, t))
 		return 0;
 	return queue_push(&n->queue, &event);
 }
