@@ -149,22 +149,24 @@ static void on_adopted(void *arg, const struct backend_adoption *found)
 	write_report(c, "no end was reported: the agent was stopped in mid-run, and the container with it");
 }
 
-static int on_signal(void *arg, struct run *run, int signo, struct error *err)
-{
-	(void)arg;
-	(void)run;
-	(void)err;
-	log_error("signal %d: the agent ends, and the container with it", signo);
-	return 1;
-}
+#define TOLD_TO_END "the agent was told to end: everything was killed"
 
-/* Into the engine's log of the container, which shows what it writes. Nobody may read any more. */
+/* Into the engine's log of the container, which shows what it writes. Nobody reads any more once the container is dead. */
 static void tell_engine(const struct child *c, const char *text)
 {
 	struct pollfd fd = { .fd = c->stderr_fd, .events = POLLOUT };
 
-	if (c->stderr_fd >= 0 && poll(&fd, 1, 0) == 1 && fd.revents & POLLOUT)
+	if (c->stderr_fd >= 0 && poll(&fd, 1, 0) == 1 && fd.revents == POLLOUT)
 		(void)dprintf(c->stderr_fd, "hermit: %s\n", text);
+}
+
+static int on_signal(void *arg, struct run *run, int signo, struct error *err)
+{
+	(void)run;
+	(void)err;
+	tell_engine(arg, TOLD_TO_END);
+	log_error("signal %d: the agent ends, and the container with it", signo);
+	return 1;
 }
 
 static void conclude(struct child *c, const struct run_result *result, int r, const struct error *err)
@@ -172,7 +174,7 @@ static void conclude(struct child *c, const struct run_result *result, int r, co
 	static const char *const ends[] = {
 		[RUN_EXITED] = "the program ended", [RUN_DEADLOCK] = "deadlock: everything was killed (see the agent's log)",
 		[RUN_REFUSED] = "refused under strict: everything was killed (see the agent's log)",
-		[RUN_TIMEOUT] = "the time limit was over: everything was killed", [RUN_KILLED] = "the agent was told to end: everything was killed",
+		[RUN_TIMEOUT] = "the time limit was over: everything was killed", [RUN_KILLED] = TOLD_TO_END,
 	};
 	char text[1400];
 
@@ -182,7 +184,7 @@ static void conclude(struct child *c, const struct run_result *result, int r, co
 		(void)snprintf(text, sizeof(text), "%s, status %d, %" PRIu64 " turns, %" PRIu64 " uncontrolled happenings", ends[result->end],
 			       result->exit_code, result->turns, result->n_uncontrolled);
 	write_report(c, text);
-	if (r < 0 || result->end != RUN_EXITED)
+	if (r < 0 || (result->end != RUN_EXITED && result->end != RUN_KILLED))
 		tell_engine(c, text);
 	count(&c->counts->failed, r < 0);
 	count(&c->counts->deadlocks, r == 0 && result->end == RUN_DEADLOCK);
