@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The known kinds of leak (tests/integration/leaks.list), asked for by the programs that people ask with: each says the same in every run, half of
 # the runs beside two busy loops, from callers that differ. Without hermit those that can vary on one host do vary.
-# HERMIT_LEAK_RUNS says how often (4; the full dose is 20).
+# HERMIT_LEAK_RUNS says how often (2; the full dose is 20).
 # shellcheck source-path=SCRIPTDIR
 . "$top_srcdir/tests/integration/lib.sh"
-runs=${HERMIT_LEAK_RUNS:-4}
+runs=${HERMIT_LEAK_RUNS:-2}
 list=$top_srcdir/tests/integration/leaks.list
 loops=()
 command -v python3 >/dev/null || {
