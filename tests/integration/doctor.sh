@@ -53,7 +53,10 @@ taken pidfd_getfd pidfd-getfd "borrowing descriptors"
 # No user namespaces for an ordinary user.
 user=
 [ "$(id -u)" = 0 ] && user="setpriv --reuid 65534 --regid 65534 --clear-groups"
+# Neither the tree nor its programs need be readable for everybody.
 chmod 755 "$work"
+cp "$hermit" "$forbid" "$work" || exit 99
+hermit=$work/hermit forbid=$work/$(basename "$forbid")
 run $user "$forbid" unshare "$hermit" doctor --json
 expect 1 "an ordinary user without user namespaces"
 ok "user-namespaces is missing" [ "$(result user-namespaces)" = missing ]

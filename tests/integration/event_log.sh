@@ -145,4 +145,12 @@ ok "report: the calls" jq -e '.calls.total == ([.calls.by_name[]] | add) and .ca
 ok "report: how it ended" [ "$(jq -r '.end, .guest.exit_code, .format' report1 | xargs)" = "exited 0 hermit-run-report" ]
 run "$hermit" run --report=/dev/full -- true
 expect 125 "a report that cannot be written"
+
+# A device that cannot be written to is still there afterwards.
+mknod full c 1 7 2>/dev/null || ln -s /dev/full full
+run "$hermit" log-export --format=perfetto -o full log1
+expect 125 "an export that cannot be written"
+ok "an export does not remove a device" [ ! -f full ]
+run "$hermit" run -q --verify --verify-json=full -- true
+ok "a verdict does not replace a device" [ -c full ]
 finish
