@@ -94,7 +94,7 @@ int cmd_ci(int argc, char **argv)
 	if (r == 0)
 		r = run_arguments_setup_log(&a.run, "hermit", &err);
 	if (r == 0 && a.run.options.argv.count == 0)
-		r = error_set(&err, EINVAL, "which program?");
+		r = error_set(&err, EINVAL, "no program was given");
 	a.ci.run = &a.run.options;
 	if (r < 0)
 		log_error("%s", err.text);

@@ -146,6 +146,8 @@ int cmd_oci_image(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "run"))
 		return run_image(argc - 1, argv + 1);
+	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-?") || !strcmp(argv[1], "--usage")))
+		return run_image(argc, argv);
 	log_error("oci: say 'hermit oci run IMAGE'; 'hermit oci run --help' says more");
 	return EXIT_CODE_TOOL;
 }

@@ -177,7 +177,8 @@ static void show_seed(const struct run_options *o, const struct observed *ob)
 		return;
 	command = run_options_command_line(o);
 	if (command)
-		log_error("seed %" PRIu64 " ended with status %d; the same again: %s", o->seed, ob->result.exit_code, command);
+		log_error("seed %" PRIu64 " ended with status %d; the same again: %s", run_options_seed(o, o->sched_seed),
+			  ob->result.exit_code, command);
 }
 
 int observed_main(const struct run_options *o)

@@ -94,13 +94,13 @@ static int read_header(struct log_reader *r, const struct log_diff_options *opti
 	return log_reader_parse(r, &line, rec, err);
 }
 
-/* An option of one header that the other does not have, NULL if there is none. */
-static const char *lone_option(const struct log_record *rec, const struct log_record *other)
+/* The first option of one header that the other does not have (arguments: argument of the program), NULL if there is none. */
+static const char *lone_option(const struct log_record *rec, const struct log_record *other, bool arguments)
 {
 	for (size_t i = 0; i < rec->n_fields; i++) {
 		bool found = false;
 
-		if (strcmp(rec->fields[i].key, "options") != 0)
+		if (strcmp(rec->fields[i].key, "options") != 0 || arguments == !strncmp(rec->fields[i].text, "--", 2))
 			continue;
 		for (size_t j = 0; j < other->n_fields && !found; j++)
 			found = !strcmp(other->fields[j].key, "options") && !strcmp(other->fields[j].text, rec->fields[i].text);
@@ -121,7 +121,8 @@ static bool same_text(const struct log_record *a, const struct log_record *b, co
 static int check_headers(const struct log_record *a, const struct log_record *b, const struct log_diff_options *options,
 			 struct error *err)
 {
-	const char *left = lone_option(a, b), *right = lone_option(b, a);
+	const char *left = lone_option(a, b, false), *right = lone_option(b, a, false);
+	const char *none = "no such option";
 
 	if (!options->ignore_bytes && !same_text(a, b, "bytes"))
 		return error_set(err, EINVAL, "only one of the logs has hashes of the bytes moved: compare with --ignore-bytes");
@@ -130,10 +131,15 @@ static int check_headers(const struct log_record *a, const struct log_record *b,
 	if (!same_text(a, b, "tool"))
 		return error_set(err, EINVAL, "the logs were written by different versions: %s and %s; --any-config compares them all the same",
 				 log_record_text(a, "tool") ?: "(unknown)", log_record_text(b, "tool") ?: "(unknown)");
+	if (!left && !right) {
+		left = lone_option(a, b, true);
+		right = lone_option(b, a, true);
+		none = left || right ? "no such argument" : none;
+	}
 	if (!same_text(a, b, "config") || left || right)
 		return error_set(err, EINVAL,
 				 "the logs are of different configurations: %s in %s, %s in %s; --any-config compares them all the same",
-				 left ?: "no such option", options->labels[0], right ?: "no such option", options->labels[1]);
+				 left ?: none, options->labels[0], right ?: none, options->labels[1]);
 	return 0;
 }
 

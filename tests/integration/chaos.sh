@@ -39,6 +39,8 @@ command=$(sed -n 's/.*the same again: hermit run //p' "$work/err")
 ok "a command is shown" [ -n "$command" ]
 run sh -c "'$hermit' run $command"
 expect 1 "the command that is shown"
+run "$hermit" run --chaos --sched-seed="$seed" -- "$guests/bug_order"
+expect_err_has "seed $seed ended" "the seed that is shown is the scheduler's"
 
 # Seeds are independent of each other; the schedule does not depend on where output goes, or on what is logged.
 for seed in 1 2 3 4 5; do

@@ -55,6 +55,11 @@ run "$hermit" run --seed=1 --log-events=seed1 -- "${guest[@]}"
 run "$hermit" log-diff log1 seed1
 expect 125 "logs of different configurations"
 expect_err_has 'no such option in log A, --seed=1 in log B' "the differing option is named"
+run "$hermit" run --log-events=other -- true
+run "$hermit" log-diff other seed1
+expect_err_has 'no such option in log A, --seed=1 in log B' "an option is not set against an argument of the program"
+run "$hermit" log-diff other log1
+expect_err_has 'argument 0: true in log A, argument 0: ' "without different options, what differs in the command is named"
 run "$hermit" log-diff --any-config log1 seed1
 expect 123 "different seeds differ"
 
