@@ -202,7 +202,7 @@ done
 if command -v setpriv >/dev/null; then
 	chmod 755 "$work"
 	mkdir user
-	cp "$supervisor" user/hermit-supervisor || exit 99 # the tree may be its owner's alone
+	mkdir bin && cp "$supervisor" bin/hermit-supervisor || exit 99 # the tree may be its owner's alone
 	chown 65534:65534 user
 	"$supervisor" spec --rootless --bundle user >/dev/null 2>err || fail "spec --rootless"
 	if ! [ -e user/config.json ]; then "$supervisor" spec --bundle user; fi
@@ -210,7 +210,7 @@ if command -v setpriv >/dev/null; then
 		| .linux.namespaces = (.linux.namespaces | map(select(.type != "user"))) + [{type: "user"}]
 		| .linux.uidMappings = [{containerID: 0, hostID: 65534, size: 1}] | .linux.gidMappings = [{containerID: 0, hostID: 65534, size: 1}]
 		| .mounts |= map(if .options then .options -= ["gid=5"] else . end)' user/config.json >user/new && mv user/new user/config.json
-	user=(setpriv --reuid=65534 --regid=65534 --clear-groups env XDG_RUNTIME_DIR="$work/user" "$work/user/hermit-supervisor")
+	user=(setpriv --reuid=65534 --regid=65534 --clear-groups env XDG_RUNTIME_DIR="$work/user" "$work/bin/hermit-supervisor")
 	status=0
 	timeout 60 "${user[@]}" create --bundle user --pid-file user/pid u <in >user.out 2>&1 || status=$?
 	cp user.out err
