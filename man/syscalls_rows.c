@@ -2,8 +2,8 @@
 /* Build helper: the policy table as the body of hermit-syscalls(7), one section per class, in mdoc(7). */
 #include <stdio.h>
 
-#include "engine/decode.h"
-#include "engine/policy.h"
+#include "engine/policy/decode.h"
+#include "engine/policy/policy.h"
 
 static void print_row(int nr, const struct policy_row *row)
 {

@@ -3,8 +3,8 @@
 #include <argp.h>
 
 #include "cli/commands.h"
-#include "supervisor/agent.h"
-#include "supervisor/agent_paths.h"
+#include "supervisor/agent/agent.h"
+#include "supervisor/agent/agent_paths.h"
 #include "supervisor/exit_codes.h"
 
 enum { KEY_LISTEN = 0x20000, KEY_DIRECTORY };

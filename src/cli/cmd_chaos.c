@@ -12,7 +12,7 @@
 #include "cli/commands.h"
 #include "cli/run_arguments.h"
 #include "supervisor/exit_codes.h"
-#include "supervisor/explore.h"
+#include "supervisor/explore/explore.h"
 
 enum { KEY_RUNS = 0x20000, KEY_UNTIL, KEY_JOBS, KEY_EXPECT, KEY_REGEX, KEY_SHARD, KEY_KEEP };
 enum { DEFAULT_RUNS = 100 };

@@ -10,7 +10,7 @@
 #include "base/parse.h"
 #include "cli/commands.h"
 #include "cli/run_arguments.h"
-#include "supervisor/ci.h"
+#include "supervisor/explore/ci.h"
 #include "supervisor/exit_codes.h"
 
 enum { KEY_RUNS = 0x20000, KEY_ARTIFACTS, KEY_NAME, KEY_ANNOTATIONS };

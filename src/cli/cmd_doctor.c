@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/commands.h"
-#include "supervisor/doctor.h"
+#include "supervisor/doctor/doctor.h"
 #include "supervisor/exit_codes.h"
 
 enum { KEY_JSON = 'j' };

@@ -6,9 +6,9 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "cli/commands.h"
-#include "supervisor/agent_paths.h"
+#include "supervisor/agent/agent_paths.h"
 #include "supervisor/exit_codes.h"
-#include "supervisor/hook_command.h"
+#include "supervisor/agent/hook_command.h"
 
 enum { KEY_SOCKET = 0x20000, KEY_DIRECTORY, KEY_LIMIT };
 enum { DEFAULT_LIMIT_S = 8, MAX_LIMIT_S = 3600 };

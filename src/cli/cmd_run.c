@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hermit run: one program, deterministically. Its options are made from the table in supervisor/options.c. */
+/* hermit run: one program, deterministically. Its options are made from the table in supervisor/options/options.c. */
 #include "cli/commands.h"
 #include "cli/run_arguments.h"
 #include "supervisor/exit_codes.h"
-#include "supervisor/observed.h"
-#include "supervisor/verify.h"
+#include "supervisor/evidence/observed.h"
+#include "supervisor/evidence/verify.h"
 
 int cmd_run(int argc, char **argv)
 {

@@ -12,8 +12,8 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "cli/commands.h"
-#include "engine/decode.h"
-#include "engine/policy.h"
+#include "engine/policy/decode.h"
+#include "engine/policy/policy.h"
 #include "supervisor/exit_codes.h"
 
 struct format {

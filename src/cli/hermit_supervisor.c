@@ -7,8 +7,8 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/commands.h"
-#include "cli/oci_arguments.h"
-#include "supervisor/selfcopy.h"
+#include "cli/oci/oci_arguments.h"
+#include "supervisor/oci/selfcopy.h"
 
 /* In the order of a container's life. */
 static const struct command commands[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The arguments of `hermit run`, and of each command that runs a program the same way: the table of supervisor/options.c as
+ * The arguments of `hermit run`, and of each command that runs a program the same way: the table of supervisor/options/options.c as
  * options of a command line, plus files of options.
  */
 #ifndef HS_CLI_RUN_ARGUMENTS_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "supervisor/options.h"
+#include "supervisor/options/options.h"
 
 struct run_arguments {
 	struct run_options options;

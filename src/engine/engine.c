@@ -11,7 +11,7 @@
 
 #include "engine/engine_internal.h"
 #include "engine/limits.h"
-#include "engine/procfs.h"
+#include "engine/proc/procfs.h"
 
 void engine_options_default(struct engine_options *options)
 {

@@ -18,11 +18,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/fault.h"
+#include "engine/sched/fault.h"
 #include "engine/guest.h"
-#include "engine/order.h"
-#include "engine/preempt.h"
-#include "engine/sched_policy.h"
+#include "engine/sched/order.h"
+#include "engine/sched/preempt.h"
+#include "engine/sched/sched_policy.h"
 #include "engine/verdict.h"
 #include "insn/cpuid.h"
 

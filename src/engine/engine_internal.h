@@ -4,18 +4,18 @@
 #define HS_ENGINE_ENGINE_INTERNAL_H
 
 #include "base/rng.h"
-#include "engine/clock.h"
+#include "engine/time/clock.h"
 #include "engine/engine.h"
 #include "engine/futex.h"
-#include "engine/inodes.h"
-#include "engine/inotify.h"
-#include "engine/netlink_socket.h"
-#include "engine/sched.h"
-#include "engine/sched_policy.h"
-#include "engine/sockets.h"
+#include "engine/files/inodes.h"
+#include "engine/files/inotify.h"
+#include "engine/net/netlink_socket.h"
+#include "engine/sched/sched.h"
+#include "engine/sched/sched_policy.h"
+#include "engine/net/sockets.h"
 #include "engine/task.h"
-#include "engine/timerfd.h"
-#include "engine/timers.h"
+#include "engine/time/timerfd.h"
+#include "engine/time/timers.h"
 
 #define OBSERVERS_MAX 8
 #define UNCONTROLLED_MAX 256

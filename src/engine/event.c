@@ -9,7 +9,7 @@
 #include <utlist.h>
 
 #include "engine/engine_internal.h"
-#include "engine/spinners.h"
+#include "engine/sched/spinners.h"
 #include "engine/wait.h"
 
 /* Clock reads since the last event were made by the task that ran: they took their time. */

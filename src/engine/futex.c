@@ -12,10 +12,10 @@
 #include <utlist.h>
 
 #include "base/cleanup.h"
-#include "engine/clock.h"
+#include "engine/time/clock.h"
 #include "engine/engine_internal.h"
 #include "engine/futex_internal.h"
-#include "engine/handlers.h"
+#include "engine/calls/handlers.h"
 #include "engine/wait.h"
 
 #define OBJECT_SPACE (1ull << 63)

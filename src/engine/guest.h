@@ -23,7 +23,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "engine/preempt.h"
+#include "engine/sched/preempt.h"
 #include "insn/emulate.h"
 
 struct rlimit;

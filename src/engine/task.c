@@ -10,8 +10,8 @@
 #include <utlist.h>
 
 #include "engine/engine_internal.h"
-#include "engine/link_numbers.h"
-#include "engine/fdtable.h"
+#include "engine/net/link_numbers.h"
+#include "engine/files/fdtable.h"
 #include "engine/wait.h"
 
 struct task *task_find(struct engine *e, int id)

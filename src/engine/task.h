@@ -11,10 +11,10 @@
 
 #include "base/rng.h"
 #include "engine/guest.h"
-#include "engine/itimers.h"
-#include "engine/policy.h"
-#include "engine/spinners.h"
-#include "engine/traits.h"
+#include "engine/time/itimers.h"
+#include "engine/policy/policy.h"
+#include "engine/sched/spinners.h"
+#include "engine/policy/traits.h"
 #include "engine/verdict.h"
 
 enum task_state {

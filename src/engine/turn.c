@@ -10,10 +10,10 @@
 #include <utlist.h>
 
 #include "engine/engine_internal.h"
-#include "engine/link_numbers.h"
-#include "engine/fdtable.h"
-#include "engine/network.h"
-#include "engine/spinners.h"
+#include "engine/net/link_numbers.h"
+#include "engine/files/fdtable.h"
+#include "engine/net/network.h"
+#include "engine/sched/spinners.h"
 #include "engine/wait.h"
 
 int task_wake(struct engine *e, struct task *t, unsigned why)

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "engine/preempt.h"
+#include "engine/sched/preempt.h"
 #include "insn/emulate.h"
 
 enum verdict_kind {

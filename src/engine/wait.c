@@ -11,9 +11,9 @@
 
 #include "base/cleanup.h"
 #include "engine/engine_internal.h"
-#include "engine/fdtable.h"
-#include "engine/netlink_socket.h"
-#include "engine/network.h"
+#include "engine/files/fdtable.h"
+#include "engine/net/netlink_socket.h"
+#include "engine/net/network.h"
 
 /* The kernel's TCP_DELACK_MAX, and as much again. */
 enum { LATE_ACK_MS = 400 };

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "supervisor/cache_directory.h"
-#include "supervisor/order_file.h"
+#include "supervisor/explore/order_file.h"
 
 extern char **environ;
 

@@ -10,7 +10,7 @@
 #include "base/strv.h"
 #include "container/container.h"
 #include "supervisor/machine_sys.h"
-#include "supervisor/options.h"
+#include "supervisor/options/options.h"
 #include "supervisor/run.h"
 
 /* Holds what the request points to. Zeroed, then launch_init(). */

@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "engine/machine.h"
+#include "engine/proc/machine.h"
 
 enum { CPUS_MAX = 1024 }; /* as the option has it */
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <sys/auxv.h>
 
-#include "engine/clock.h"
+#include "engine/time/clock.h"
 #include "insn/cpuid.h"
 
 static struct cpuid_model model_of(const struct engine_options *options)

@@ -28,7 +28,7 @@
 #include "base/parse.h"
 #include "insn/store.h"
 #include "supervisor/exit_codes.h"
-#include "supervisor/pace.h"
+#include "supervisor/oci/pace.h"
 #include "supervisor/processor_view.h"
 #include "supervisor/relay.h"
 

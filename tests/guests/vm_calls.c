@@ -28,7 +28,7 @@ static const struct row {
 	int error;
 } rows[] = {
 #define ROW(nr, name, class, handler, result, flags, error, ...) { nr, #name, class, error },
-#include "engine/syscalls.def"
+#include "engine/policy/syscalls.def"
 #undef ROW
 };
 

@@ -17,7 +17,7 @@ fail()
 }
 
 # What the table holds, read without the help of its readers: "number name class".
-sed -n 's/^ROW( *\([0-9]*\), *\([a-z_0-9]*\), *\([A-Z]*\),.*/\1 \2 \3/p' "$top/src/engine/syscalls.def" > "$scratch/table"
+sed -n 's/^ROW( *\([0-9]*\), *\([a-z_0-9]*\), *\([A-Z]*\),.*/\1 \2 \3/p' "$top/src/engine/policy/syscalls.def" > "$scratch/table"
 rows=$(wc -l < "$scratch/table")
 [ "$rows" -ge 380 ] || fail "only $rows rows found in syscalls.def"
 

@@ -1,27 +1,27 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# What the compiler promises about src/engine/syscalls.def: a number cannot stand twice, a class or flag set cannot be misspelt, and a row
+# What the compiler promises about src/engine/policy/syscalls.def: a number cannot stand twice, a class or flag set cannot be misspelt, and a row
 # without its function does not link. Each mistake is made on a copy of the table.
 set -u
 top=${top_srcdir:-.}
 cc=${CC:-cc}
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/policy.XXXXXX") || exit 99
 trap 'rm -rf "$scratch"' EXIT
-mkdir "$scratch/engine"
+mkdir -p "$scratch/engine/policy"
 failures=0
 
 # shellcheck disable=SC2086 # CC may hold options
 compile()
 {
 	$cc -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wno-unused-parameter -Werror -I"$scratch" -I"$top/src" -c \
-		"$top/src/engine/policy.c" -o "$scratch/policy.o" > "$scratch/out" 2>&1
+		"$top/src/engine/policy/policy.c" -o "$scratch/policy.o" > "$scratch/out" 2>&1
 }
 
 # The table as it is, plus the row $1.
 with_row()
 {
-	cp "$top/src/engine/syscalls.def" "$scratch/engine/syscalls.def"
-	printf '%s\n' "$1" >> "$scratch/engine/syscalls.def"
+	cp "$top/src/engine/policy/syscalls.def" "$scratch/engine/policy/syscalls.def"
+	printf '%s\n' "$1" >> "$scratch/engine/policy/syscalls.def"
 }
 
 expect_rejected()

@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine/spin.h"
+#include "engine/sched/spin.h"
 #include "insn/effect.h"
 
 #define STEP_LIMIT 4000

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where a runtime's message ends: see supervisor/agent_message.h. */
+/* Where a runtime's message ends: see supervisor/agent/agent_message.h. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "supervisor/agent_message.h"
+#include "supervisor/agent/agent_message.h"
 
 static const struct {
 	const char *text;

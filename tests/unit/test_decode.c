@@ -19,10 +19,10 @@
 #include <criterion/criterion.h>
 
 #include "base/cleanup.h"
-#include "engine/decode.h"
-#include "engine/flags.h"
+#include "engine/policy/decode.h"
+#include "engine/policy/flags.h"
 #include "engine/guest.h"
-#include "engine/policy.h"
+#include "engine/policy/policy.h"
 
 #define BASE 0x7fff00000000ull
 #define SIZE 4096

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "engine/policy.h"
+#include "engine/policy/policy.h"
 #include "support/fake_guest.h"
 
 static struct fake_guest fake;

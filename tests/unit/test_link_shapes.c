@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "engine/link_shapes.h"
+#include "engine/net/link_shapes.h"
 
 enum { REAL = 7, VIRTUAL = 2, NOBODY = 77 };
 

@@ -5,8 +5,8 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
-#include "engine/policy.h"
-#include "supervisor/options.h"
+#include "engine/policy/policy.h"
+#include "supervisor/options/options.h"
 
 /* The options know the policy table only for the fingerprint; a table of one row stands in for it. */
 static struct policy_row only_row = { .name = "read", .class = CLASS_ORDER, .cost_ns = 2000 };

@@ -14,10 +14,10 @@
 #include <criterion/criterion.h>
 
 #include "base/cleanup.h"
-#include "engine/decode.h"
-#include "engine/flags.h"
-#include "engine/handlers.h"
-#include "engine/policy.h"
+#include "engine/policy/decode.h"
+#include "engine/policy/flags.h"
+#include "engine/calls/handlers.h"
+#include "engine/policy/policy.h"
 
 /* Linux has had these up to 6.18; the numbers between are reserved. */
 #define FIRST_BLOCK_END 336

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "engine/engine_internal.h"
-#include "engine/procfs.h"
+#include "engine/proc/procfs.h"
 
 enum { CLOCK_PAGE = 0x7ffff8001000 };
 

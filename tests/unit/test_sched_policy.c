@@ -4,8 +4,8 @@
 #include <string.h>
 #include <asm/unistd.h>
 
-#include "engine/sched.h"
-#include "engine/sched_policy.h"
+#include "engine/sched/sched.h"
+#include "engine/sched/sched_policy.h"
 #include "engine/task.h"
 
 enum { TASKS = 4 };

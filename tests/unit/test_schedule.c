@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "supervisor/schedule.h"
+#include "supervisor/evidence/schedule.h"
 
 static char path[] = "/tmp/hermit-schedule-XXXXXX";
 

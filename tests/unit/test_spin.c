@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The spin detector on generated programs: a step function on a small state, with known tails and cycles. */
-#include "engine/spin.h"
+#include "engine/sched/spin.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

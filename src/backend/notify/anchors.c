@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where in a file the places of an order are (engine/order.h): functions by its symbols, source lines by its debug information. What a file
+ * Where in a file the places of an order are (engine/sched/order.h): functions by its symbols, source lines by its debug information. What a file
  * does not have is no error: another one may.
  */
 #include "backend/notify/points.h"
@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
-#include "engine/order.h"
+#include "engine/sched/order.h"
 
 struct finder {
 	Dwfl_Module *module;

@@ -353,7 +353,7 @@ int notify_seek_loop(struct guest *g, int task, bool others);
 /* VERDICT_SPIN. 1: an event is reported, the task does not run; 0: it runs on. */
 int spin_again(struct notify *n, struct notify_task *t, uint64_t turn);
 
-/* --- points.c: points inside code (engine/preempt.h) --- */
+/* --- points.c: points inside code (engine/sched/preempt.h) --- */
 /* What is wanted of them; deinit releases what init has taken. */
 int points_init(struct notify *n, const struct backend_options *options);
 void points_deinit(struct notify *n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Stops a task at a point inside its code (engine/preempt.h): after so many instructions, one step each; or where it passes the nth place, each of
+ * Stops a task at a point inside its code (engine/sched/preempt.h): after so many instructions, one step each; or where it passes the nth place, each of
  * which is a breakpoint. The instruction under a breakpoint is stepped with its own byte in place: nobody else runs meanwhile, whoever
  * shares the memory. A place that is passed too often is given up, so that a hot loop costs a bounded time.
  *

@@ -4,7 +4,7 @@
 #define HS_BACKEND_NOTIFY_POINTS_H
 
 #include "backend/notify/notify.h"
-#include "engine/order.h"
+#include "engine/sched/order.h"
 #include "insn/places.h"
 
 enum { BREAKPOINT = 0xcc };

@@ -165,5 +165,7 @@ int notify_resume(struct guest *g, int task, const struct verdict *v)
 	r = v->preempt.unit == PREEMPT_PLACES ? points_count(n, t) : 0;
 	if (r == 0)
 		r = action->run(n, t, v);
-	return r < 0 ? r : 0;
+	if (r < 0 && t->where == action->to)
+		t->where = action->from;
+	return r < 0 || v->kind == VERDICT_INSTALL ? r : 0;
 }

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "engine/policy.h"
+#include "engine/policy/policy.h"
 
 bool backend_filter_passes(long nr, uint64_t third)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Looks for loops that repeat one state (engine/spin.h): the task is stepped, and what each instruction may write is read before and after it.
+ * Looks for loops that repeat one state (engine/sched/spin.h): the task is stepped, and what each instruction may write is read before and after it.
  * A loop that is found leaves the task stopped at its canonical point (EVENT_SPIN); when it was found cannot be seen by anybody.
  *
  * Looking costs real time, so it is paid for in advance: LOOK_RATIO times as much of running without an event as the last look in vain took.
@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "engine/spin.h"
+#include "engine/sched/spin.h"
 #include "insn/effect.h"
 
 enum { LOOK_RATIO = 100, STEPS_FIRST = 128, STEPS_AGAIN = 256, STEPS_FORCED_AGAIN = 1024, STEPS_MOST = 4096, XSTATE_SIZE = 8192, FORCED_AGAIN_MS = 100 };

@@ -59,7 +59,7 @@ struct call_cookie {
 /* A place in code where a breakpoint is (points.c). */
 struct code_place {
 	uint64_t address;
-	uint64_t anchors; /* of an order (engine/order.h), as bits */
+	uint64_t anchors; /* of an order (engine/sched/order.h), as bits */
 	uint32_t passed; /* how often */
 	uint8_t original; /* the byte that is not there now */
 	bool counted; /* it is a place where points are counted */

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* hermit-supervisor exec: one more process in a running container. */
+#include <argp.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/strv.h"
+#include "cli/commands.h"
+#include "cli/oci/oci_arguments.h"
+#include "supervisor/relay.h"
+
+enum {
+	KEY_CWD = 0x100,
+	KEY_NO_NEW_PRIVS,
+	KEY_IGNORE_PAUSED,
+	KEY_IGNORED,
+	MAX_GROUPS = 64,
+};
+
+struct arguments {
+	struct exec_request request;
+	struct strv env, caps;
+	uint32_t groups[MAX_GROUPS];
+	bool detach;
+};
+
+static const struct argp_option options[] = {
+	{ "process", 'p', "FILE", 0, "a process.json that describes the process", 0 },
+	{ "detach", 'd', NULL, 0, "do not wait for the process", 0 },
+	{ "tty", 't', NULL, 0, "with a terminal of its own", 0 },
+	{ "cwd", KEY_CWD, "DIR", 0, "working directory in the container", 0 },
+	{ "env", 'e', "NAME=VALUE", 0, "add to the environment", 0 },
+	{ "user", 'u', "UID[:GID]", 0, "who the process is", 0 },
+	{ "additional-gids", 'g', "GID", 0, "one more group", 0 },
+	{ "cap", 'c', "CAPABILITY", 0, "one more capability", 0 },
+	{ "no-new-privs", KEY_NO_NEW_PRIVS, NULL, 0, "no program can give more privileges", 0 },
+	{ "ignore-paused", KEY_IGNORE_PAUSED, NULL, 0, "accepted; nothing can run in a paused container", 0 },
+	{ "apparmor", KEY_IGNORED, "PROFILE", 0, "accepted", 0 },
+	{ "process-label", KEY_IGNORED, "LABEL", 0, "accepted", 0 },
+	{ "cgroup", KEY_IGNORED, "PATH", 0, "accepted; the process is in the container's cgroup", 0 },
+	{ 0 },
+};
+
+static error_t add_group(struct arguments *a, const char *arg, struct argp_state *state)
+{
+	if (a->request.n_groups == MAX_GROUPS)
+		argp_error(state, "more than %d groups", MAX_GROUPS);
+	a->groups[a->request.n_groups++] = (uint32_t)oci_number(state, arg, UINT32_MAX - 1);
+	return 0;
+}
+
+static error_t parse_one(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+	struct exec_request *q = &a->request;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &q->process;
+		return 0;
+	case 'p':
+		q->process_file = arg;
+		return 0;
+	case 'd':
+		a->detach = true;
+		return 0;
+	case 't':
+		q->terminal = true;
+		return 0;
+	case KEY_CWD:
+		q->cwd = arg;
+		return 0;
+	case 'e':
+		return strv_add(&a->env, arg) < 0 ? ENOMEM : 0;
+	case 'u':
+		q->user = arg;
+		return 0;
+	case 'g':
+		return add_group(a, arg, state);
+	case 'c':
+		return strv_add(&a->caps, arg) < 0 ? ENOMEM : 0;
+	case KEY_NO_NEW_PRIVS:
+		q->no_new_privs = true;
+		return 0;
+	case KEY_IGNORE_PAUSED:
+		q->ignore_paused = true;
+		return 0;
+	case KEY_IGNORED:
+		return 0;
+	case ARGP_KEY_ARG:
+		q->id = arg;
+		q->args = state->argv + state->next;
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_END:
+		if (!q->id)
+			argp_error(state, "the id of a container is missing");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int run(struct arguments *a)
+{
+	struct relay relay = { 0 };
+	struct created created;
+	struct error err = { 0 };
+	int status = 0, r;
+
+	a->request.process.attached = !a->detach;
+	if (lifecycle_exec(&arg_oci.runtime, &a->request, &created, &status, &err) < 0)
+		return oci_fail(&err, OCI_EXIT_EXEC_FAILURE);
+	if (a->detach)
+		return 0;
+	r = created.console_fd >= 0 ? relay_start(&relay, created.console_fd, &err) : 0;
+	cleanup_close(&created.console_fd);
+	if (r < 0)
+		(void)oci_fail(&err, OCI_EXIT_EXEC_FAILURE);
+	status = lifecycle_wait_exec(created.init);
+	relay_finish(&relay);
+	return status;
+}
+
+int cmd_oci_exec(int argc, char **argv)
+{
+	static const struct argp_child children[] = { { &oci_process_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp = { options, parse_one, "ID [COMMAND [ARGUMENT...]]",
+					  "Runs one more process in a container. The exit status is that of the process; 255 "
+					  "when it could not be run.", children, NULL, NULL };
+	struct arguments arguments = { 0 };
+	int status;
+
+	oci_parse(&argp, argc, argv, ARGP_IN_ORDER, &arguments);
+	arguments.request.env = &arguments.env;
+	arguments.request.caps = &arguments.caps;
+	arguments.request.groups = arguments.groups;
+	status = run(&arguments);
+	strv_clear(&arguments.env);
+	strv_clear(&arguments.caps);
+	return status;
+}

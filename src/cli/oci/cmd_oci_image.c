@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* hermit oci run IMAGE: an image is run without an engine. */
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "cli/commands.h"
+#include "cli/run_arguments.h"
+#include "oci/arena.h"
+#include "oci/config.h"
+#include "supervisor/oci/bundle.h"
+#include "supervisor/exit_codes.h"
+#include "supervisor/oci/image.h"
+#include "supervisor/evidence/observed.h"
+
+struct arguments {
+	const char *image;
+	struct run_options *options;
+	char **command; /* NULL-terminated; empty: the image's own */
+};
+
+static bool takes_option(const struct option_spec *spec)
+{
+	static const char *const more[] = { "log-events", "log-bytes", "report", "summary", "hostname" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(more); i++)
+		if (!strcmp(more[i], spec->name))
+			return true;
+	return bundle_takes_option(spec);
+}
+
+static error_t parse_one(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+	const struct option_spec *spec;
+	struct error err = { 0 };
+
+	switch (key) {
+	case ARGP_KEY_ARG:
+		a->image = arg;
+		a->command = state->argv + state->next;
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_END:
+		if (!a->image)
+			argp_error(state, "an image is missing");
+		return 0;
+	default:
+		spec = run_arguments_spec(key);
+		if (!spec)
+			return ARGP_ERR_UNKNOWN;
+		if (run_options_set(a->options, spec, arg ? arg : "true", &err) < 0)
+			argp_failure(state, argp_err_exit_status, 0, "%s", err.text);
+		return 0;
+	}
+}
+
+static const char doc[] =
+	"Runs an image without a container engine, deterministically.\v"
+	"IMAGE is DIR[:TAG] of an OCI layout, a directory of 'skopeo copy ... dir:DIR', or a file of 'docker save'. umoci unpacks it, once "
+	"for each digest; skopeo converts what is no OCI layout. Each run has the image as it is: what it writes is thrown away. COMMAND "
+	"replaces the image's command, its entry point stays.";
+
+/* The document is umoci's, made from the image's configuration. */
+static int adapt(struct bundle *b, const struct image *image, const struct arguments *a, struct error *err)
+{
+	struct oci_process *p = &b->config.process;
+	size_t n = 0, kept = image->entrypoint.count;
+	char **words;
+
+	b->config.root_path = image->root;
+	b->config.root_readonly = false;
+	b->config.hostname = a->options->hostname;
+	p->terminal = false;
+	p->n_rlimits = 0;
+	while (a->command[n])
+		n++;
+	if (n == 0)
+		return 0;
+	words = oci_arena_array(b->config.arena, kept + n + 1, sizeof(*words));
+	if (!words)
+		return error_set(err, ENOMEM, "out of memory");
+	for (size_t i = 0; i < kept; i++)
+		words[i] = image->entrypoint.items[i];
+	for (size_t i = 0; i < n; i++)
+		words[kept + i] = a->command[i];
+	p->args = (struct oci_strings){ .items = words, .count = kept + n };
+	return 0;
+}
+
+static int prepare(const struct arguments *a, struct image *image, struct bundle *bundle, struct error *err)
+{
+	_cleanup_free_ char *path = NULL;
+	int r;
+
+	r = image_open(a->image, image, err);
+	if (r == 0)
+		r = image_mount(image, err);
+	if (r < 0)
+		return r;
+	if (asprintf(&path, "%s/config.json", image->bundle) < 0) {
+		path = NULL;
+		return error_set(err, ENOMEM, "out of memory");
+	}
+	r = oci_config_load(AT_FDCWD, path, &bundle->config, err);
+	if (r == 0)
+		r = adapt(bundle, image, a, err);
+	for (size_t i = 0; r == 0 && i < bundle->config.process.args.count; i++)
+		r = strv_add(&a->options->argv, bundle->config.process.args.items[i]);
+	return r == 0 ? bundle_prepare(bundle, image->bundle, a->options, err) : r;
+}
+
+static int run_image(int argc, char **argv)
+{
+	_cleanup_run_arguments_ struct run_arguments run_arguments = { 0 };
+	_cleanup_bundle_ struct bundle bundle = { 0 };
+	struct argp_option *options = run_arguments_argp(takes_option, NULL, 0);
+	struct argp argp = { options, parse_one, "IMAGE [COMMAND [ARGUMENT...]]", doc, NULL, NULL, NULL };
+	struct arguments a = { .options = &run_arguments.options };
+	struct image image = { 0 };
+	struct error err = { 0 };
+	int status = EXIT_CODE_TOOL, r;
+
+	command_prepare("hermit", "oci run", argv);
+	r = options ? run_options_init(&run_arguments.options) : -ENOMEM;
+	if (r == 0)
+		r = -argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &a);
+	run_arguments_argp_free(options);
+	if (r == 0)
+		r = run_arguments_setup_log(&run_arguments, "hermit", &err);
+	if (r == 0)
+		r = prepare(&a, &image, &bundle, &err);
+	if (r == 0)
+		status = observed_request(&run_arguments.options, &bundle.request, image.digest);
+	else
+		log_error("%s", err.text);
+	image_close(&image);
+	return status;
+}
+
+int cmd_oci_image(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "run"))
+		return run_image(argc - 1, argv + 1);
+	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-?") || !strcmp(argv[1], "--usage")))
+		return run_image(argc, argv);
+	log_error("oci: say 'hermit oci run IMAGE'; 'hermit oci run --help' says more");
+	return EXIT_CODE_TOOL;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Options before the command of hermit-supervisor, and failures: see oci_arguments.h. */
+#include "cli/oci/oci_arguments.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/parse.h"
+#include "cli/commands.h"
+#include "config.h"
+#include "oci/features.h"
+
+struct oci_global arg_oci;
+
+enum {
+	KEY_ROOT = 0x100,
+	KEY_LOG,
+	KEY_LOG_FORMAT,
+	KEY_LOG_LEVEL,
+	KEY_DEBUG,
+	KEY_SYSTEMD_CGROUP,
+	KEY_CGROUP_MANAGER,
+	KEY_ROOTLESS,
+	KEY_CRIU,
+	KEY_DEFAULTS,
+};
+
+static const struct argp_option global_options[] = {
+	{ "root", KEY_ROOT, "DIR", 0, "where the state of containers is kept", 0 },
+	{ "log", KEY_LOG, "FILE", 0, "file that gets a line when a command fails", 0 },
+	{ "log-format", KEY_LOG_FORMAT, "FORM", 0, "text or json", 0 },
+	{ "log-level", KEY_LOG_LEVEL, "LEVEL", 0, "error, warning, info or debug", 0 },
+	{ "debug", KEY_DEBUG, NULL, 0, "say more", 0 },
+	{ "cgroup-manager", KEY_CGROUP_MANAGER, "WHICH", 0, "cgroupfs or disabled", 0 },
+	{ "systemd-cgroup", KEY_SYSTEMD_CGROUP, NULL, 0, "not supported: systemd does not manage cgroups for this runtime", 0 },
+	{ "rootless", KEY_ROOTLESS, "WHICH", 0, "accepted; what an ordinary user may do is found out", 0 },
+	{ "criu", KEY_CRIU, "PATH", 0, "accepted; containers cannot be dumped", 0 },
+	{ "defaults", KEY_DEFAULTS, "FILE", 0, "options of runs, instead of those of the installation", 0 },
+	{ "version", 'v', NULL, 0, "print the version", -1 },
+	{ 0 },
+};
+
+static int take_manager(const char *which, struct argp_state *state)
+{
+	if (!strcmp(which, "systemd"))
+		argp_failure(state, OCI_EXIT_FAILURE, 0,
+			     "systemd cgroup flag passed, but systemd support for managing cgroups is not available");
+	else if (strcmp(which, "cgroupfs") != 0 && strcmp(which, "disabled") != 0)
+		argp_failure(state, OCI_EXIT_FAILURE, 0, "--cgroup-manager: '%s' is neither cgroupfs nor disabled", which);
+	arg_oci.runtime.no_cgroups = !strcmp(which, "disabled");
+	return 0;
+}
+
+static int take_level(const char *text, struct argp_state *state)
+{
+	int level = log_level_parse(text);
+
+	if (level < 0)
+		argp_failure(state, OCI_EXIT_FAILURE, 0, "--log-level: there is no level '%s'", text);
+	arg_log_level = (enum log_level)level;
+	return 0;
+}
+
+static void print_version(void)
+{
+	(void)printf("hermit-supervisor version %s\nspec: %s\n", PACKAGE_VERSION, OCI_VERSION_MAX);
+}
+
+static error_t parse_global(int key, char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case KEY_ROOT:
+		arg_oci.runtime.root = arg;
+		return 0;
+	case KEY_LOG:
+		arg_oci.log = !strncmp(arg, "file:", 5) ? arg + 5 : arg;
+		return 0;
+	case KEY_LOG_FORMAT:
+		if (strcmp(arg, "json") != 0 && strcmp(arg, "text") != 0)
+			argp_failure(state, OCI_EXIT_FAILURE, 0, "--log-format: '%s' is neither text nor json", arg);
+		arg_oci.log_json = !strcmp(arg, "json");
+		return 0;
+	case KEY_LOG_LEVEL:
+		return take_level(arg, state);
+	case KEY_DEBUG:
+		arg_oci.debug = true;
+		arg_log_level = LOG_LEVEL_DEBUG;
+		return 0;
+	case KEY_CGROUP_MANAGER:
+		return take_manager(arg, state);
+	case KEY_SYSTEMD_CGROUP:
+		return take_manager("systemd", state);
+	case KEY_DEFAULTS:
+		arg_oci.runtime.defaults = arg;
+		return 0;
+	case KEY_ROOTLESS:
+	case KEY_CRIU:
+		return 0;
+	case 'v':
+		print_version();
+		exit(0);
+	case ARGP_KEY_ARG:
+		/* the command, and all that is its own */
+		*(int *)state->input = state->next - 1;
+		state->next = state->argc;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* What stands before the command; argp's own --help and --usage are commands_print_help()'s. */
+int oci_arguments_parse(int argc, char **argv)
+{
+	static const struct argp argp = { global_options, parse_global, "COMMAND [ARGUMENT...]", NULL, NULL, NULL, NULL };
+	int command = argc;
+
+	argp_err_exit_status = OCI_EXIT_FAILURE;
+	arg_oci.default_root = state_default_root();
+	arg_oci.runtime.root = arg_oci.default_root;
+	arg_log_level = LOG_LEVEL_WARNING;
+	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &command) != 0 || !arg_oci.runtime.root)
+		return -1 - OCI_EXIT_FAILURE;
+	log_setup(STDERR_FILENO, arg_log_level, false, "hermit-supervisor");
+	return command;
+}
+
+/* One line, and nothing else ever: engines read the file as one document. */
+static void write_log(const struct error *err)
+{
+	int fd = open(arg_oci.log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+
+	if (fd < 0)
+		return;
+	log_setup(fd, LOG_LEVEL_ERROR, arg_oci.log_json, "hermit-supervisor");
+	log_error("%s", err->text);
+	log_setup(STDERR_FILENO, arg_log_level, false, "hermit-supervisor");
+	(void)close(fd);
+}
+
+int oci_fail(const struct error *err, int exit_status)
+{
+	log_error("%s", err->text);
+	if (arg_oci.log)
+		write_log(err);
+	return exit_status;
+}
+
+void oci_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
+{
+	command_prepare("hermit-supervisor", argv[0], argv);
+	argp_err_exit_status = OCI_EXIT_FAILURE;
+	if (argp_parse(argp, argc, argv, flags, NULL, input) != 0)
+		exit(OCI_EXIT_FAILURE);
+}
+
+static error_t parse_id(int key, char *arg, struct argp_state *state)
+{
+	const char **id = state->input;
+
+	switch (key) {
+	case ARGP_KEY_ARG:
+		if (*id)
+			argp_error(state, "only one container can be named");
+		*id = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!*id)
+			argp_error(state, "the id of a container is missing");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp oci_id_argp = { NULL, parse_id, "ID", NULL, NULL, NULL, NULL };
+
+enum { KEY_PID_FILE = 0x300, KEY_CONSOLE_SOCKET, KEY_PIDFD_SOCKET, KEY_PRESERVE_FDS };
+
+static const struct argp_option process_options[] = {
+	{ "pid-file", KEY_PID_FILE, "FILE", 0, "file for the number of the process", 0 },
+	{ "console-socket", KEY_CONSOLE_SOCKET, "PATH", 0, "socket that gets the terminal", 0 },
+	{ "pidfd-socket", KEY_PIDFD_SOCKET, "PATH", 0, "socket that gets a descriptor of the process", 0 },
+	{ "preserve-fds", KEY_PRESERVE_FDS, "N", 0, "N descriptors after the standard ones go into the container", 0 },
+	{ 0 },
+};
+
+static error_t parse_process(int key, char *arg, struct argp_state *state)
+{
+	struct process_request *q = state->input;
+
+	switch (key) {
+	case KEY_PID_FILE:
+		q->pid_file = arg;
+		return 0;
+	case KEY_CONSOLE_SOCKET:
+		q->console_socket = arg;
+		return 0;
+	case KEY_PIDFD_SOCKET:
+		q->pidfd_socket = arg;
+		return 0;
+	case KEY_PRESERVE_FDS:
+		q->preserve_fds = (unsigned)oci_number(state, arg, 1024);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp oci_process_argp = { process_options, parse_process, NULL, NULL, NULL, NULL, NULL };
+
+void oci_parse_id(int argc, char **argv, const char *doc, const char **ret_id)
+{
+	const struct argp argp = { NULL, parse_id, "ID", doc, NULL, NULL, NULL };
+
+	*ret_id = NULL;
+	oci_parse(&argp, argc, argv, 0, ret_id);
+}
+
+uint64_t oci_number(struct argp_state *state, const char *text, uint64_t most)
+{
+	uint64_t value = 0;
+
+	if (parse_u64(text, &value) < 0 || value > most)
+		argp_error(state, "'%s' is not a number up to %llu", text, (unsigned long long)most);
+	return value;
+}

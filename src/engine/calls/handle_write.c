@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Writing and sending. The kernel does it, when there is room. Writes larger than what is sure to fit are done in pieces by us, so that a blocking
+ * write returns what Linux would return, not what happened to fit.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "engine/engine_internal.h"
+#include "engine/calls/handle_netlink.h"
+#include "engine/calls/handlers.h"
+#include "engine/net/network.h"
+#include "engine/files/paths.h"
+#include "engine/files/readers.h"
+#include "engine/net/sockets.h"
+#include "engine/wait.h"
+
+enum {
+	PIPE_SURE = 4096,     /* POLLOUT of a pipe promises PIPE_BUF */
+	SOCKET_SURE = 65536,  /* POLLOUT of a stream socket promises a third of its buffer (208 KiB by default) */
+	PIECE = 65536,
+};
+
+/* The reader is gone: SIGPIPE for the thread, and what was written until then, or EPIPE. */
+static int broken_pipe(struct engine *e, struct task *t, bool no_signal, struct verdict *v)
+{
+	siginfo_t info = { .si_signo = SIGPIPE, .si_code = SI_KERNEL };
+	int r;
+
+	if (!t->call.progress && !no_signal)
+		return verdict_continue(v); /* the kernel finds the same, and raises the signal */
+	if (!no_signal) {
+		r = e->g->ops->signal_send(e->g, t->id, true, &info);
+		if (r < 0)
+			return r;
+	}
+	return verdict_return(v, t->call.progress ? (int64_t)t->call.progress : -EPIPE);
+}
+
+/* Writes the span piece by piece, as far as it goes now. */
+static int write_pieces(struct engine *e, struct task *t, const struct span *span, bool no_signal, struct verdict *v)
+{
+	unsigned char buf[PIECE];
+	ssize_t written;
+	size_t n;
+	int r;
+
+	while (t->call.progress < span->total) {
+		r = span_fetch(e, t, span, t->call.progress, buf, sizeof(buf), &n);
+		if (r == -EFAULT)
+			return t->call.progress ? verdict_return(v, (int64_t)t->call.progress) : verdict_errno(v, EFAULT);
+		if (r < 0)
+			return r;
+		written = e->g->ops->handle_write(e->g, t->wait.polls[0].handle, buf, n);
+		if (written == -EPIPE)
+			return broken_pipe(e, t, no_signal, v);
+		if (written == -EAGAIN) {
+			if (wait_interrupted(t) && t->call.progress)
+				return verdict_return(v, (int64_t)t->call.progress);
+			return socket_block_fd(e, t, (int)t->call.args[0], false, v);
+		}
+		if (written < 0)
+			return verdict_return(v, t->call.progress ? (int64_t)t->call.progress : written);
+		t->call.progress += (uint64_t)written;
+		r = network_moved_piece(e);
+		if (r < 0)
+			return r;
+	}
+	return verdict_return(v, (int64_t)t->call.progress);
+}
+
+static bool fits_surely(enum fd_kind kind, int sock_type, uint64_t total)
+{
+	if (kind == FD_PIPE)
+		return total <= PIPE_SURE;
+	if ((kind == FD_UNIX || kind == FD_INET) && sock_type == SOCK_STREAM)
+		return total <= SOCKET_SURE;
+	return true; /* message kinds go whole or not at all; terminals and others take what comes */
+}
+
+static int write_span(struct engine *e, struct task *t, int fd, const struct span *span, int msg_flags,
+		      struct verdict *v)
+{
+	const struct fd_info *info;
+	bool sure;
+	int r;
+
+	r = fdtable_info(e, t, fd, &info);
+	if (r == -EBADF)
+		return verdict_continue(v);
+	if (r < 0)
+		return r;
+	if (info->kind == FD_NETLINK && netlinks_usable(e, t))
+		return netlink_write(e, t, info, span, v);
+	if (info->kind == FD_FILE) {
+		r = span->total ? file_changed(e, info->dev, info->ino) : 0;
+		return r < 0 ? r : verdict_continue(v);
+	}
+	if (!fd_may_block(info->kind) || fd_is_one_way(info, POLLOUT) || msg_flags & MSG_DONTWAIT)
+		return verdict_continue(v);
+	sure = fits_surely(info->kind, info->sock_type, span->total);
+	if (t->call.progress)
+		return write_pieces(e, t, span, msg_flags & MSG_NOSIGNAL, v);
+	r = wait_fd(e, t, fd, POLLOUT);
+	if (r == -EBADF || (r > 0 && sure))
+		return verdict_continue(v);
+	if (r < 0)
+		return r;
+	if (r == 0 || !sure) {
+		int nonblocking = wait_is_nonblocking(e, t);
+
+		if (nonblocking < 0)
+			return nonblocking;
+		if (nonblocking)
+			return verdict_continue(v);
+	}
+	return r ? write_pieces(e, t, span, msg_flags & MSG_NOSIGNAL, v) : socket_block(e, t, info, false, v);
+}
+
+static int write_buffer(struct engine *e, struct task *t, int msg_flags, struct verdict *v)
+{
+	const uint64_t *a = t->call.args;
+	struct span span;
+
+	span_buffer(&span, a[1], a[2]);
+	return write_span(e, t, (int)a[0], &span, msg_flags, v);
+}
+
+int handle_io_write(struct engine *e, struct task *t, struct verdict *v)
+{
+	return write_buffer(e, t, 0, v);
+}
+
+int handle_io_writev(struct engine *e, struct task *t, struct verdict *v)
+{
+	struct span span;
+	int r;
+
+	r = span_vector(e, t, t->call.args[1], t->call.args[2], &span);
+	if (r == -EFAULT || r == -EINVAL)
+		return verdict_continue(v); /* the kernel says what is wrong */
+	return r < 0 ? r : write_span(e, t, (int)t->call.args[0], &span, 0, v);
+}
+
+/* The positional forms work on files only; what can wait has no positions. */
+static int write_at(struct engine *e, struct task *t, struct verdict *v)
+{
+	const struct fd_info *info;
+	int r;
+
+	r = fdtable_info(e, t, (int)t->call.args[0], &info);
+	if (r == 0 && info->kind == FD_FILE)
+		r = file_changed(e, info->dev, info->ino);
+	return r < 0 && r != -EBADF ? r : verdict_continue(v);
+}
+
+int handle_io_pwrite(struct engine *e, struct task *t, struct verdict *v)
+{
+	return write_at(e, t, v);
+}
+
+int handle_io_pwritev(struct engine *e, struct task *t, struct verdict *v)
+{
+	return write_at(e, t, v);
+}
+
+/* Position -1 means the file's own (pwritev2(2)). */
+int handle_io_pwritev2(struct engine *e, struct task *t, struct verdict *v)
+{
+	const struct fd_info *info;
+	int r;
+
+	if (t->call.args[5] & RWF_NOWAIT) {
+		r = fdtable_info(e, t, (int)t->call.args[0], &info);
+		if (r < 0)
+			return r == -EBADF ? verdict_errno(v, EBADF) : r;
+		/* Not every file system can; and whether it would wait is the host's. */
+		return info->kind == FD_FILE && (info->open_flags & O_ACCMODE) != O_RDONLY ? verdict_errno(v, EOPNOTSUPP) :
+											     verdict_continue(v);
+	}
+	return t->call.args[3] == UINT64_MAX ? handle_io_writev(e, t, v) : write_at(e, t, v);
+}
+
+int handle_io_sendto(struct engine *e, struct task *t, struct verdict *v)
+{
+	const struct fd_info *info;
+	int r;
+
+	if (netlink_serves(e, t, (int)t->call.args[0], &info))
+		return netlink_sendto(e, t, info, v);
+	r = t->call.first && t->call.args[4] ? socket_give_port(e, t, (int)t->call.args[0]) : 0;
+	if (r < 0)
+		return r;
+	return write_buffer(e, t, (int)t->call.args[3], v);
+}
+
+int handle_io_sendmsg(struct engine *e, struct task *t, struct verdict *v)
+{
+	const struct fd_info *info;
+	struct span span;
+	struct msghdr message;
+	int r;
+
+	if (netlink_serves(e, t, (int)t->call.args[0], &info))
+		return netlink_sendmsg(e, t, info, v);
+	r = guest_read(e, t, t->call.args[1], &message, sizeof(message));
+	if (r >= 0)
+		r = span_vector(e, t, (uint64_t)(uintptr_t)message.msg_iov, message.msg_iovlen, &span);
+	if (r == -EFAULT || r == -EINVAL)
+		return verdict_continue(v);
+	if (r >= 0 && t->call.first && message.msg_name)
+		r = socket_give_port(e, t, (int)t->call.args[0]);
+	if (r < 0)
+		return r;
+	if (message.msg_controllen && !(t->call.args[2] & MSG_DONTWAIT)) /* descriptors and credentials go with the first byte: not ours to send */
+		return call_when_ready(e, t, (int)t->call.args[0], POLLOUT, v);
+	return write_span(e, t, (int)t->call.args[0], &span, (int)t->call.args[2], v);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is known of sockets beside what the kernel knows: see sockets.h. */
+#include "engine/net/sockets.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* The library's default function does not compile cleanly with clang. */
+#define HASH_FUNCTION HASH_FNV
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#include "engine/engine_internal.h"
+#include "engine/files/fdtable.h"
+#include "engine/net/socket_note.h"
+#include "engine/wait.h"
+
+struct socket_note *socket_note(struct engine *e, const struct fd_info *info, bool make)
+{
+	struct socket_note_key key = { info->dev, info->ino };
+	struct socket_note *note;
+
+	HASH_FIND(hh, e->socket_notes.by_inode, &key, sizeof(key), note);
+	if (note || !make)
+		return note;
+	note = calloc(1, sizeof(*note));
+	if (!note)
+		return NULL;
+	note->key = key;
+	note->limit_ns[0] = note->limit_ns[1] = TIME_NEVER;
+	HASH_ADD(hh, e->socket_notes.by_inode, key, sizeof(note->key), note);
+	if (!note->hh.tbl) { /* out of memory in the table */
+		free(note);
+		return NULL;
+	}
+	return note;
+}
+
+void socket_notes_deinit(struct socket_notes *notes)
+{
+	struct socket_note *note, *tmp;
+
+	HASH_ITER(hh, notes->by_inode, note, tmp) {
+		HASH_DEL(notes->by_inode, note);
+		free(note);
+	}
+}
+
+int socket_note_copy(struct engine *e, uint64_t from_dev, uint64_t from_ino, const struct fd_info *to)
+{
+	const struct fd_info from_info = { .dev = from_dev, .ino = from_ino };
+	const struct socket_note *from = socket_note(e, &from_info, false);
+	struct socket_note *copy;
+
+	if (!from)
+		return 0;
+	copy = socket_note(e, to, true);
+	if (!copy)
+		return -ENOMEM;
+	for (int i = 0; i < 2; i++) {
+		copy->limit_ns[i] = from->limit_ns[i];
+		copy->buffer[i] = from->buffer[i];
+	}
+	copy->stamps = from->stamps;
+	copy->timestamping = from->timestamping;
+	return 0;
+}
+
+uint64_t socket_deadline(struct engine *e, const struct task *t, const struct fd_info *info, bool receives)
+{
+	const struct socket_note *note = socket_note(e, info, false);
+
+	return note ? time_add(t->call.start_ns, note->limit_ns[!receives]) : TIME_NEVER;
+}
+
+int socket_block(struct engine *e, struct task *t, const struct fd_info *info, bool receives, struct verdict *v)
+{
+	uint64_t deadline = socket_deadline(e, t, info, receives);
+
+	if (wait_timed_out(t))
+		return t->call.progress ? verdict_return(v, (int64_t)t->call.progress) : verdict_errno(v, EAGAIN);
+	if (deadline != TIME_NEVER) {
+		t->wait.limited = true;
+		wait_until(e, t, deadline);
+	}
+	return verdict_block(v);
+}
+
+int socket_block_fd(struct engine *e, struct task *t, int fd, bool receives, struct verdict *v)
+{
+	const struct fd_info *info;
+	int r;
+
+	r = fdtable_info(e, t, fd, &info);
+	if (r < 0)
+		return r == -EBADF ? verdict_block(v) : r;
+	return socket_block(e, t, info, receives, v);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * timerfd(2) in virtual time. The guest holds a real timerfd that never runs by itself: it is made readable when it expires here (a "beacon" of
+ * guest.h), so that poll, select and epoll see it as they would; reading and setting it are answered here.
+ */
+#ifndef HS_ENGINE_TIMERFD_H
+#define HS_ENGINE_TIMERFD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/time/timers.h"
+
+struct engine;
+
+struct timerfd {
+	struct timerfd *next;
+	struct timer timer;
+	int id;     /* of its beacon, from 1 */
+	int handle; /* ours, until a sweep finds that no guest has one */
+	int clock_id;
+	bool armed;
+	uint64_t interval_ns, deadline_ns;
+	uint64_t ticks; /* expiries that were not read */
+};
+
+struct timerfds {
+	struct timerfd *list;
+	int next_id;
+	unsigned n, sweep_at; /* how many there are, and when it is looked for those that nobody has any more */
+};
+
+void timerfds_deinit(struct engine *e);
+
+#endif

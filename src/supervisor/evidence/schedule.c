@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Schedules as documents: see schedule.h. */
+#include "supervisor/evidence/schedule.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "engine/policy/policy.h"
+#include "supervisor/evidence/report.h"
+
+#define FORMAT_NAME "hermit-schedule"
+enum { FORMAT_VERSION = 2, MAX_BYTES = 256 << 20 };
+
+static void cleanup_json(json_t **document)
+{
+	json_decref(*document);
+}
+
+void schedule_clear(struct schedule *s)
+{
+	free(s->choices);
+	free(s->preemptions);
+	free(s->command);
+	*s = (struct schedule){ 0 };
+}
+
+static int add_preemption(struct schedule *s, const struct schedule_preemption *preemption)
+{
+	struct schedule_preemption *grown;
+	size_t room;
+
+	if (s->n_preemptions == s->preemptions_room) {
+		room = s->preemptions_room ? s->preemptions_room * 2 : 64;
+		grown = reallocarray(s->preemptions, room, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		s->preemptions = grown;
+		s->preemptions_room = room;
+	}
+	s->preemptions[s->n_preemptions++] = *preemption;
+	return 0;
+}
+
+static int add(struct schedule *s, const struct schedule_choice *choice)
+{
+	struct schedule_choice *grown;
+	size_t room;
+
+	if (s->n == s->room) {
+		room = s->room ? s->room * 2 : 256;
+		grown = realloc(s->choices, room * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		s->choices = grown;
+		s->room = room;
+	}
+	s->choices[s->n++] = *choice;
+	return 0;
+}
+
+static const char *call_name(int call)
+{
+	const char *name = call >= 0 ? policy_row(call)->name : NULL;
+
+	return name ? name : "";
+}
+
+/* ---- recording ---- */
+
+static void on_picked(void *arg, struct engine *e, int task, unsigned nth, bool same, enum sched_why why)
+{
+	struct schedule *s = arg;
+	struct schedule_choice choice;
+
+	if (same || s->error)
+		return;
+	choice = (struct schedule_choice){ .turn = engine_turn(e), .nth = nth, .task = task, .tid = engine_vtid(e, task),
+					   .call = engine_call_of(e, task), .why = why };
+	s->error = add(s, &choice);
+}
+
+static void on_preempted(void *arg, struct engine *e, int task, uint64_t turn, const struct preempt_point *point)
+{
+	struct schedule *s = arg;
+	struct schedule_preemption preemption = { .turn = turn, .task = task, .tid = engine_vtid(e, task), .point = *point };
+
+	if (!s->error)
+		s->error = add_preemption(s, &preemption);
+}
+
+struct engine_observer schedule_recorder(struct schedule *s)
+{
+	return (struct engine_observer){ .picked = on_picked, .preempted = on_preempted, .arg = s };
+}
+
+static void write_choice(FILE *f, const struct schedule_choice *c)
+{
+	(void)fprintf(f, "  { \"turn\": %" PRIu64, c->turn);
+	if (c->nth)
+		(void)fprintf(f, ", \"nth\": %" PRIu32, c->nth);
+	(void)fprintf(f, ", \"thread\": %d, \"tid\": %d, \"why\": \"%s\"", c->task, c->tid, sched_why_name(c->why));
+	if (c->call >= 0)
+		(void)fprintf(f, ", \"call\": \"%s\"", call_name(c->call));
+	(void)fputs(" }", f);
+}
+
+/* Bytes that are not UTF-8 cannot be in JSON: then the command is left out; the fingerprint is enough. */
+static char *command_text(const struct run_options *o)
+{
+	_cleanup_free_ char *line = run_options_command_line(o);
+	_cleanup_(cleanup_json) json_t *text = line ? json_string(line) : NULL;
+
+	return text ? json_dumps(text, JSON_ENCODE_ANY) : strdup("null");
+}
+
+int schedule_write(const struct schedule *s, const char *path, const struct run_options *o, const struct run_result *result,
+		   struct error *err)
+{
+	_cleanup_free_ char *command = command_text(o);
+	char config[HASH_HEX_SIZE];
+	bool failed;
+	FILE *f;
+
+	if (s->error || !command || run_options_fingerprint(o, config) < 0)
+		return error_errno(err, ENOMEM, "schedule %s", path);
+	f = fopen(path, "we");
+	if (!f)
+		return error_errno(err, errno, "schedule %s", path);
+	(void)fprintf(f, "{ \"format\": \"%s\", \"version\": %d,\n  \"config\": \"%s\",\n  \"command\": %s,\n \"choices\": [\n",
+		      FORMAT_NAME, FORMAT_VERSION, config, command);
+	for (size_t i = 0; i < s->n; i++) {
+		write_choice(f, &s->choices[i]);
+		(void)fputs(i + 1 < s->n ? ",\n" : "\n", f);
+	}
+	(void)fputs(" ],\n \"preemptions\": [\n", f);
+	for (size_t i = 0; i < s->n_preemptions; i++) {
+		const struct schedule_preemption *p = &s->preemptions[i];
+
+		(void)fprintf(f, "  { \"turn\": %" PRIu64 ", \"thread\": %d, \"tid\": %d, \"after\": %" PRIu64 ", \"of\": \"%s\" }%s\n", p->turn,
+			      p->task, p->tid, p->point.after, preempt_unit_name(p->point.unit), i + 1 < s->n_preemptions ? "," : "");
+	}
+	(void)fprintf(f, " ],\n \"turns\": %" PRIu64 ", \"end\": \"%s\", \"status\": %d }\n", result->turns,
+		      run_end_name(result->end), result->exit_code);
+	failed = ferror(f);
+	failed |= fclose(f) != 0;
+	return failed ? error_errno(err, errno, "schedule %s", path) : 0;
+}
+
+/* ---- reading ---- */
+
+static int call_number(const char *name)
+{
+	for (int nr = 0; *name && nr <= POLICY_MAX_NR; nr++)
+		if (policy_row(nr)->name && !strcmp(policy_row(nr)->name, name))
+			return nr;
+	return -1;
+}
+
+static int read_choice(json_t *item, struct schedule *s, struct error *err)
+{
+	struct schedule_choice choice = { .why = SCHED_WHY_FOLLOWED };
+	const struct schedule_choice *before = s->n ? &s->choices[s->n - 1] : NULL;
+	const char *call = "", *why = "";
+	json_int_t turn, nth = 0;
+	json_error_t said;
+
+	if (json_unpack_ex(item, &said, JSON_STRICT, "{s:I, s?I, s:i, s:i, s?s, s?s}", "turn", &turn, "nth", &nth, "thread", &choice.task,
+			   "tid", &choice.tid, "why", &why, "call", &call) < 0)
+		return error_set(err, EINVAL, "choice %zu: %s", s->n, said.text);
+	if (turn < 0 || nth < 0 || nth > UINT32_MAX || choice.task < 0)
+		return error_set(err, EINVAL, "choice %zu: a number is out of range", s->n);
+	choice.turn = (uint64_t)turn;
+	choice.nth = (uint32_t)nth;
+	choice.call = call_number(call);
+	if (before && (choice.turn < before->turn || (choice.turn == before->turn && choice.nth <= before->nth)))
+		return error_set(err, EINVAL, "choice %zu: comes before the one in front of it", s->n);
+	return add(s, &choice) < 0 ? error_errno(err, ENOMEM, "schedule") : 0;
+}
+
+static int read_preemption(json_t *item, struct schedule *s, struct error *err)
+{
+	struct schedule_preemption preemption = { 0 };
+	json_int_t turn, after;
+	json_error_t said;
+	const char *of;
+
+	if (json_unpack_ex(item, &said, JSON_STRICT, "{s:I, s:i, s:i, s:I, s:s}", "turn", &turn, "thread", &preemption.task, "tid",
+			   &preemption.tid, "after", &after, "of", &of) < 0)
+		return error_set(err, EINVAL, "preemption %zu: %s", s->n_preemptions, said.text);
+	preemption.turn = (uint64_t)turn;
+	preemption.point.after = (uint64_t)after;
+	while (preemption.point.unit <= PREEMPT_PLACES && strcmp(preempt_unit_name(preemption.point.unit), of) != 0)
+		preemption.point.unit++;
+	if (turn < 0 || after < 1 || preemption.task < 0 || preemption.point.unit > PREEMPT_PLACES)
+		return error_set(err, EINVAL, "preemption %zu: a value is out of range", s->n_preemptions);
+	if (s->n_preemptions && preemption.turn <= s->preemptions[s->n_preemptions - 1].turn)
+		return error_set(err, EINVAL, "preemption %zu: comes before the one in front of it", s->n_preemptions);
+	return add_preemption(s, &preemption) < 0 ? error_errno(err, ENOMEM, "schedule") : 0;
+}
+
+static int read_document(json_t *document, struct schedule *s, struct error *err)
+{
+	const char *format, *config, *command = NULL;
+	json_t *choices, *preemptions, *item;
+	json_error_t said;
+	json_int_t turns;
+	size_t i;
+	int version, r;
+
+	if (json_unpack_ex(document, &said, 0, "{s:s, s:i, s:s, s?s, s:o, s:o, s:I}", "format", &format, "version", &version, "config",
+			   &config, "command", &command, "choices", &choices, "preemptions", &preemptions, "turns", &turns) < 0)
+		return error_set(err, EINVAL, "%s", said.text);
+	if (strcmp(format, FORMAT_NAME) != 0 || version != FORMAT_VERSION || !json_is_array(choices) ||
+	    !json_is_array(preemptions) || turns < 0)
+		return error_set(err, EINVAL, "no schedule of version %d", FORMAT_VERSION);
+	s->turns = (uint64_t)turns;
+	s->command = command ? strdup(command) : NULL;
+	(void)snprintf(s->config, sizeof(s->config), "%s", config);
+	json_array_foreach(choices, i, item) {
+		r = read_choice(item, s, err);
+		if (r < 0)
+			return r;
+	}
+	json_array_foreach(preemptions, i, item) {
+		r = read_preemption(item, s, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int schedule_read(const char *path, const struct run_options *o, struct schedule *ret, struct error *err)
+{
+	_cleanup_(cleanup_json) json_t *document = NULL;
+	_cleanup_free_ char *text = NULL;
+	char config[HASH_HEX_SIZE];
+	json_error_t said;
+	size_t len;
+	int r;
+
+	*ret = (struct schedule){ 0 };
+	r = fd_read_file(AT_FDCWD, path, MAX_BYTES, &text, &len);
+	if (r < 0)
+		return error_errno(err, -r, "schedule %s", path);
+	document = json_loadb(text, len, JSON_REJECT_DUPLICATES, &said);
+	if (!document)
+		return error_set(err, EINVAL, "schedule %s: line %d: %s", path, said.line, said.text);
+	r = read_document(document, ret, err);
+	if (r < 0) {
+		error_prefix(err, "schedule %s", path);
+		return r;
+	}
+	if (!o)
+		return 0;
+	if (run_options_fingerprint(o, config) < 0)
+		return error_errno(err, ENOMEM, "schedule");
+	if (strcmp(config, ret->config) != 0)
+		return error_set(err, EINVAL, "schedule %s is one of other options, or of another version: %.600s", path,
+				 ret->command ? ret->command : "(command unknown)");
+	return 0;
+}
+
+/* ---- following ---- */
+
+static int pick(void *arg, struct engine *e, uint64_t turn, unsigned nth, int *ret_task, const char **ret_message)
+{
+	struct schedule *s = arg;
+	const struct schedule_choice *next = s->followed < s->n ? &s->choices[s->followed] : NULL;
+	int call;
+
+	if (!next || next->turn > turn || (next->turn == turn && next->nth > nth))
+		return 0;
+	*ret_task = next->task;
+	*ret_message = s->message;
+	if (next->turn < turn || next->nth < nth) {
+		(void)snprintf(s->message, sizeof(s->message), "the choice of turn %" PRIu64 " never came up", next->turn);
+		return -ESTALE;
+	}
+	call = engine_call_of(e, next->task);
+	if (engine_vtid(e, next->task) != next->tid) {
+		(void)snprintf(s->message, sizeof(s->message), "expected thread %d, which is not there", next->tid);
+		return -ESTALE;
+	}
+	if (call != next->call) {
+		(void)snprintf(s->message, sizeof(s->message), "expected %s, got %s", next->call >= 0 ? call_name(next->call) : "no call",
+			       call >= 0 ? call_name(call) : "no call");
+		return -ESTALE;
+	}
+	s->followed++;
+	return 1;
+}
+
+static int preempt(void *arg, struct engine *e, uint64_t turn, int task, struct preempt_point *ret_point)
+{
+	struct schedule *s = arg;
+
+	while (s->preempted < s->n_preemptions && s->preemptions[s->preempted].turn < turn)
+		s->preempted++;
+	if (s->preempted == s->n_preemptions || s->preemptions[s->preempted].turn != turn || s->preemptions[s->preempted].task != task)
+		return 0;
+	*ret_point = s->preemptions[s->preempted].point;
+	return 1;
+}
+
+const struct engine_chooser *schedule_follow(struct schedule *s)
+{
+	s->followed = s->preempted = 0;
+	s->chooser = (struct engine_chooser){ .pick = pick, .preempt = preempt, .arg = s };
+	return &s->chooser;
+}
+
+int schedule_check_end(const struct schedule *s, const struct run_result *result, struct error *err)
+{
+	if (result->end != RUN_EXITED && result->end != RUN_DEADLOCK)
+		return 0;
+	if (s->followed == s->n && result->turns == s->turns)
+		return 0;
+	return error_set(err, ESTALE, "the program ended at turn %" PRIu64 ", the schedule at turn %" PRIu64, result->turns, s->turns);
+}
+
+/* ---- comparing ---- */
+
+void schedule_hash(const struct schedule *s, unsigned char ret_digest[HASH_BYTES])
+{
+	struct hash h;
+
+	hash_init(&h);
+	for (size_t i = 0; i < s->n; i++) {
+		uint64_t words[3] = { s->choices[i].turn, s->choices[i].nth, (uint64_t)s->choices[i].task };
+
+		hash_add(&h, words, sizeof(words));
+	}
+	for (size_t i = 0; i < s->n_preemptions; i++) {
+		const struct schedule_preemption *p = &s->preemptions[i];
+		uint64_t words[4] = { p->turn, (uint64_t)p->task, p->point.unit, p->point.after };
+
+		hash_add(&h, words, sizeof(words));
+	}
+	hash_final(&h, ret_digest);
+}
+
+static bool same_choice(const struct schedule_choice *a, const struct schedule_choice *b)
+{
+	return a->turn == b->turn && a->nth == b->nth && a->task == b->task;
+}
+
+size_t schedule_common(const struct schedule *a, const struct schedule *b)
+{
+	size_t n = 0;
+
+	while (n < a->n && n < b->n && same_choice(&a->choices[n], &b->choices[n]))
+		n++;
+	return n;
+}

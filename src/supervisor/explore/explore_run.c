@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One run of an exploration, in a process of its own: see explore_run.h. */
+#include "supervisor/explore/explore_run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/strv.h"
+#include "supervisor/exit_codes.h"
+#include "supervisor/launch.h"
+#include "supervisor/evidence/observed.h"
+
+const char *explore_path(const struct explore_place *at, uint64_t number, const char *what, char path[EXPLORE_PATH_SIZE])
+{
+	(void)snprintf(path, EXPLORE_PATH_SIZE, "%.3900s/run%" PRIu64 ".%s", at->dir, number, what);
+	return path;
+}
+
+uint64_t explore_seed(const struct explore_place *at, uint64_t number)
+{
+	return run_options_seed(at->o, at->o->sched_seed) + number;
+}
+
+int explore_options(const struct explore_place *at, uint64_t number, struct run_options *ret)
+{
+	const struct option_spec *specs;
+	char seed[24];
+	size_t n;
+	int r;
+
+	r = run_options_init(ret);
+	specs = option_specs(&n);
+	for (size_t i = 0; i < n && r == 0; i++) {
+		struct strv values _cleanup_strv_ = { 0 };
+
+		r = run_options_get(at->o, &specs[i], false, &values);
+		for (size_t k = 0; k < values.count && r == 0; k++)
+			r = run_options_set(ret, &specs[i], values.items[k], NULL);
+	}
+	for (size_t i = 0; i < at->o->argv.count && r == 0; i++)
+		r = strv_add(&ret->argv, at->o->argv.items[i]);
+	(void)snprintf(seed, sizeof(seed), "%" PRIu64, explore_seed(at, number));
+	if (r == 0)
+		r = run_options_set(ret, option_find("sched-seed"), seed, NULL);
+	(void)snprintf(seed, sizeof(seed), "%" PRIu64, run_options_seed(at->o, at->o->fault_seed) + number);
+	if (r == 0)
+		r = run_options_set(ret, option_find("fault-seed"), seed, NULL);
+	return r;
+}
+
+static int redirect(const char *path, int flags, int to)
+{
+	int fd = open(path, flags | O_CLOEXEC, 0600);
+
+	if (fd < 0 || dup2(fd, to) < 0)
+		return -errno;
+	return close(fd);
+}
+
+static int redirect_all(const struct explore_place *at, uint64_t number)
+{
+	static const int fresh = O_WRONLY | O_CREAT | O_TRUNC;
+	char path[EXPLORE_PATH_SIZE];
+	int r;
+
+	r = redirect("/dev/null", O_RDONLY, STDIN_FILENO);
+	if (r == 0)
+		r = redirect(explore_path(at, number, "stdout", path), fresh, STDOUT_FILENO);
+	return r == 0 ? redirect(explore_path(at, number, "stderr", path), fresh, STDERR_FILENO) : r;
+}
+
+static int run_it(const struct explore_place *at, uint64_t number, struct explore_told *told, struct error *err)
+{
+	struct run_options o __attribute__((cleanup(run_options_clear))) = { 0 };
+	_cleanup_schedule_ struct schedule schedule = { 0 };
+	_cleanup_launch_ struct launch launch = { 0 };
+	struct observed ob = OBSERVED_NOTHING;
+	char path[EXPLORE_PATH_SIZE];
+	int r;
+
+	if (explore_options(at, number, &o) < 0)
+		return error_errno(err, ENOMEM, "options");
+	r = launch_init(&launch, &o, err);
+	if (r < 0)
+		return r;
+	ob.record = &schedule;
+	r = observed_run(&ob, &o, &launch.request, err);
+	if (r < 0)
+		return r;
+	told->result = ob.result;
+	schedule_hash(&schedule, told->schedule);
+	told->valid = true;
+	return schedule_write(&schedule, explore_path(at, number, "schedule", path), &o, &ob.result, err);
+}
+
+static _Noreturn void child(const struct explore_place *at, uint64_t number, int fd)
+{
+	struct explore_told told = { 0 };
+	struct error err = { 0 };
+	int r;
+
+	r = redirect_all(at, number);
+	if (r == 0)
+		r = run_it(at, number, &told, &err);
+	if (r < 0) {
+		told.valid = false;
+		log_error("%s", err.code ? err.text : "the output of the run cannot be kept");
+	}
+	_exit(fd_write_full(fd, &told, sizeof(told)) == 0 ? 0 : EXIT_CODE_TOOL);
+}
+
+int explore_start(const struct explore_place *at, uint64_t number, struct explore_run *ret, struct error *err)
+{
+	int fds[2];
+	pid_t pid;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return error_errno(err, errno, "pipe");
+	(void)fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		(void)close(fds[0]);
+		child(at, number, fds[1]);
+	}
+	(void)close(fds[1]);
+	if (pid < 0) {
+		(void)close(fds[0]);
+		return error_errno(err, errno, "fork");
+	}
+	*ret = (struct explore_run){ .number = number, .pid = pid, .fd = fds[0] };
+	return 0;
+}
+
+void explore_await(const struct explore_run *run, struct explore_told *ret)
+{
+	*ret = (struct explore_told){ 0 };
+	if (fd_read_full(run->fd, ret, sizeof(*ret)) != (ssize_t)sizeof(*ret))
+		ret->valid = false;
+	(void)close(run->fd);
+	while (waitpid(run->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One run of an exploration (explore.h), in a process of its own. Its output and schedule are files of the exploration's directory. */
+#ifndef HS_SUPERVISOR_EXPLORE_RUN_H
+#define HS_SUPERVISOR_EXPLORE_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "supervisor/options/options.h"
+#include "supervisor/run.h"
+
+enum { EXPLORE_PATH_SIZE = 4096 };
+
+/* Where runs are, and what is the same in all of them. */
+struct explore_place {
+	const struct run_options *o; /* borrowed */
+	char dir[EXPLORE_PATH_SIZE];
+};
+
+/* What a run's process tells, through a pipe. */
+struct explore_told {
+	struct run_result result;
+	unsigned char schedule[HASH_BYTES];
+	bool valid;
+};
+
+struct explore_run {
+	uint64_t number; /* of the run, from 0, in the whole exploration */
+	pid_t pid;
+	int fd;
+};
+
+/* The file of a run: "stdout", "stderr" or "schedule". Returns path. */
+const char *explore_path(const struct explore_place *at, uint64_t number, const char *what, char path[EXPLORE_PATH_SIZE]);
+
+uint64_t explore_seed(const struct explore_place *at, uint64_t number);
+
+/* The options of a run, as the command that is shown for it sets them; *ret is the caller's to clear. 0 or -ENOMEM. */
+int explore_options(const struct explore_place *at, uint64_t number, struct run_options *ret);
+
+int explore_start(const struct explore_place *at, uint64_t number, struct explore_run *ret, struct error *err);
+
+/* Waits for its end. */
+void explore_await(const struct explore_run *run, struct explore_told *ret);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From an OCI bundle to a run: see bundle.h. */
+#include "supervisor/oci/bundle.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "supervisor/cache_directory.h"
+#include "supervisor/launch.h"
+
+static const char *const taken[] = {
+	"seed", "rng-seed", "sched-seed", "fault-seed", "fault", "chaos", "sched-heuristic", "preempt", "runs-post-fork", "epoch", "uptime",
+	"quantum", "cpus", "cpu", "tsc", "spin-limit", "keep-instructions", "memory", "mtime", "strict", "allow-uncontrolled", "timeout", "pace",
+	"no-pin", "quiet", "log", "log-file",
+};
+
+/* What podman run --group-add=keep-groups asks for. */
+#define KEEP_GROUPS_ANNOTATION "run.oci.keep_original_groups"
+
+/* Files of the host: whoever may write a config.json is not always one who may write these. */
+static const char *const never_by_annotation[] = { "log-file", "log-events" };
+
+bool bundle_takes_option(const struct option_spec *spec)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(taken); i++)
+		if (!strcmp(taken[i], spec->name))
+			return true;
+	return false;
+}
+
+static bool is_never_by_annotation(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(never_by_annotation); i++)
+		if (!strcmp(never_by_annotation[i], name))
+			return true;
+	return false;
+}
+
+static int take_annotation(struct run_options *o, const struct oci_pair *pair, struct error *err)
+{
+	const size_t prefix = strlen(BUNDLE_ANNOTATION_PREFIX);
+	const struct option_spec *spec;
+	int r;
+
+	if (!strcmp(pair->key, BUNDLE_OFF_ANNOTATION))
+		return 0; /* bundle_is_untrapped() */
+
+	if (strncmp(pair->key, BUNDLE_ANNOTATION_PREFIX, prefix) != 0)
+		return 0;
+	spec = option_find(pair->key + prefix);
+	/* Other parts of this program have annotations too; an unknown one is not an error, as the specification demands. */
+	if (!spec || !bundle_takes_option(spec)) {
+		log_warning("annotation %s is not an option of a run", pair->key);
+		return 0;
+	}
+	if (is_never_by_annotation(spec->name))
+		return error_set(err, EPERM, "annotations.%s: names a file of the host, which only the defaults file may do", pair->key);
+	r = run_options_set(o, spec, pair->value, err);
+	if (r < 0)
+		error_prefix(err, "annotations.%s", pair->key);
+	return r;
+}
+
+int bundle_load(struct bundle *b, const char *path, struct run_options *o, struct error *err)
+{
+	int r;
+
+	r = oci_config_load(AT_FDCWD, path, &b->config, err);
+	for (size_t i = 0; r == 0 && i < b->config.annotations.count; i++)
+		r = take_annotation(o, &b->config.annotations.items[i], err);
+	return r;
+}
+
+static int parse_truth(const char *text)
+{
+	if (!strcmp(text, "true") || !strcmp(text, "1"))
+		return 1;
+	return strcmp(text, "false") != 0 && strcmp(text, "0") != 0 ? -EINVAL : 0;
+}
+
+int bundle_is_untrapped(const struct bundle *b, bool *ret, struct error *err)
+{
+	static const struct {
+		const char *key, *value;
+	} sandboxes[] = {
+		{ "io.kubernetes.cri.container-type", "sandbox" },
+		{ "io.kubernetes.cri-o.ContainerType", "sandbox" },
+	};
+	const char *off = oci_annotation(&b->config, BUNDLE_OFF_ANNOTATION);
+	int r = off ? parse_truth(off) : 0;
+
+	if (r < 0)
+		return error_set(err, EINVAL, "annotations.%s: '%s' is neither true nor false", BUNDLE_OFF_ANNOTATION, off);
+	*ret = r == 1;
+	for (size_t i = 0; i < ARRAY_SIZE(sandboxes); i++) {
+		const char *value = oci_annotation(&b->config, sandboxes[i].key);
+
+		*ret = *ret || (value && !strcmp(value, sandboxes[i].value));
+	}
+	return 0;
+}
+
+/* Event logs are for containers that a state directory knows: the file of defaults is the one place to ask for them. */
+static bool is_default(const struct option_spec *spec)
+{
+	return bundle_takes_option(spec) || !strcmp(spec->name, "log-events") || !strcmp(spec->name, "log-bytes");
+}
+
+int bundle_load_defaults(struct run_options *o, const char *path, struct error *err)
+{
+	const char *name = path ? path : BUNDLE_DEFAULTS_FILE;
+	_cleanup_free_ char *text = NULL;
+	int r;
+
+	r = fd_read_file(AT_FDCWD, name, 1 << 20, &text, NULL);
+	if (r == -ENOENT && !path)
+		return 0;
+	return r < 0 ? error_errno(err, -r, "%s", name) : run_options_from_defaults(o, text, name, is_default, err);
+}
+
+int bundle_prepare(struct bundle *b, const char *directory, const struct run_options *o, struct error *err)
+{
+	int r;
+
+	r = run_options_check(o, err);
+	if (r < 0)
+		return r;
+	r = container_from_oci(&b->config, directory, &b->container, err);
+	if (r < 0)
+		return r;
+	b->container.spec.keep_groups = oci_annotation(&b->config, KEEP_GROUPS_ANNOTATION) != NULL;
+	launch_request_options(o, &b->request);
+	b->request.engine.hostname = b->container.spec.hostname;
+	b->request.spec = &b->container.spec;
+	b->request.cache_dir = b->cache_dir = cache_directory();
+	return 0;
+}
+
+void bundle_clear(struct bundle *b)
+{
+	container_bundle_free(&b->container);
+	oci_config_free(&b->config);
+	free(b->cache_dir);
+	*b = (struct bundle){ 0 };
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Hooks: see hooks.h. */
+#include "supervisor/oci/hooks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/log.h"
+
+enum { CANNOT_EXECUTE = 127 };
+
+static _Noreturn void execute(const struct oci_hook *hook, char **surroundings, int input)
+{
+	char *only_path[] = { hook->path, NULL };
+	sigset_t none;
+
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)signal(SIGPIPE, SIG_DFL);
+	if (dup2(input, STDIN_FILENO) == STDIN_FILENO && close_range(3, ~0U, 0) == 0)
+		(void)execve(hook->path, hook->args.count ? hook->args.items : only_path,
+			     hook->env_set ? hook->env.items : surroundings);
+	(void)dprintf(STDERR_FILENO, "hook %s: %s\n", hook->path, strerrordesc_np(errno));
+	_exit(CANNOT_EXECUTE);
+}
+
+/* In memory, so that a hook that does not read its input holds nobody up. */
+static int make_input(const char *text)
+{
+	_cleanup_close_ int fd = memfd_create("state", MFD_CLOEXEC);
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = fd_write_full(fd, text, strlen(text));
+	if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
+		r = -errno;
+	return r < 0 ? r : take_fd(&fd);
+}
+
+static int timeout_ms(const struct oci_hook *hook)
+{
+	if (!hook->timeout_s.set)
+		return -1;
+	return hook->timeout_s.value > INT_MAX / 1000 ? INT_MAX : (int)hook->timeout_s.value * 1000;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec ts = { 0 };
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* True when the process has ended within the time (-1: any). */
+static bool wait_for_end(int pidfd, int timeout)
+{
+	struct pollfd end = { .fd = pidfd, .events = POLLIN };
+	int64_t deadline = now_ms() + timeout;
+	int r;
+
+	do {
+		int64_t left = deadline - now_ms();
+
+		r = poll(&end, 1, timeout < 0 ? -1 : left > 0 ? (int)left : 0);
+	} while (r < 0 && errno == EINTR);
+	return r > 0;
+}
+
+/* The wait status of the hook; it is killed when it takes too long. */
+static int await(const struct oci_hook *hook, pid_t pid, int *ret_status, struct error *err)
+{
+	_cleanup_close_ int pidfd = pidfd_open(pid, 0);
+	bool in_time = pidfd < 0 || wait_for_end(pidfd, timeout_ms(hook));
+
+	if (!in_time)
+		(void)kill(pid, SIGKILL);
+	while (waitpid(pid, ret_status, 0) < 0)
+		if (errno != EINTR)
+			return error_errno(err, errno, "hook %s", hook->path);
+	if (!in_time)
+		return error_set(err, ETIMEDOUT, "hook %s ran past its timeout of %lld s", hook->path,
+				 (long long)hook->timeout_s.value);
+	return 0;
+}
+
+static int run_hook(const struct oci_hook *hook, char **surroundings, const char *text, struct error *err)
+{
+	_cleanup_close_ int input = make_input(text);
+	int status = 0, r;
+	pid_t pid;
+
+	if (input < 0)
+		return error_errno(err, -input, "hook %s", hook->path);
+	pid = fork();
+	if (pid < 0)
+		return error_errno(err, errno, "hook %s", hook->path);
+	if (pid == 0)
+		execute(hook, surroundings, input);
+	r = await(hook, pid, &status, err);
+	if (r < 0)
+		return r;
+	if (WIFSIGNALED(status))
+		return error_set(err, ECANCELED, "hook %s was ended by signal %d", hook->path, WTERMSIG(status));
+	if (WEXITSTATUS(status) != 0)
+		return error_set(err, ECANCELED, "hook %s ended with status %d", hook->path, WEXITSTATUS(status));
+	return 0;
+}
+
+static int run_one(const struct oci_config *cfg, enum oci_hook_stage stage, size_t i, const struct oci_state *state,
+		   struct error *err)
+{
+	bool inside = stage == OCI_HOOK_START_CONTAINER;
+	char *nothing[] = { NULL }, **surroundings = inside ? cfg->process.env.items : environ;
+	_cleanup_free_ char *text = NULL;
+	int r;
+
+	r = oci_state_format(state, OCI_STATE_FOR_HOOK, &text);
+	if (r < 0)
+		return error_errno(err, -r, "state for hooks");
+	r = run_hook(&cfg->hooks[stage].items[i], surroundings ? surroundings : nothing, text, err);
+	if (r < 0)
+		error_prefix(err, "hooks.%s[%zu]", oci_hook_stage_name(stage), i);
+	return r;
+}
+
+int hooks_run(const struct oci_config *cfg, enum oci_hook_stage stage, const struct oci_state *state, struct error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < cfg->hooks[stage].count; i++)
+		r = run_one(cfg, stage, i, state, err);
+	return r;
+}
+
+void hooks_run_all(const struct oci_config *cfg, enum oci_hook_stage stage, const struct oci_state *state)
+{
+	for (size_t i = 0; i < cfg->hooks[stage].count; i++) {
+		struct error err = { 0 };
+
+		if (run_one(cfg, stage, i, state, &err) < 0)
+			log_warning("%s", err.text);
+	}
+}

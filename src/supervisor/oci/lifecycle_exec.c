@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `exec`: one more process in a running container, under the same supervision. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "container/from_oci.h"
+#include "oci/arena.h"
+#include "supervisor/oci/control.h"
+#include "supervisor/exit_codes.h"
+#include "supervisor/launch.h"
+#include "supervisor/oci/lifecycle_internal.h"
+#include "supervisor/options/options.h"
+
+enum { PROCESS_LIMIT = 16 << 20 };
+
+struct joining {
+	const struct exec_request *request;
+	struct state_dir dir;
+	struct oci_runtime_state state;
+	struct oci_config cfg; /* of the container */
+	struct run_options options;
+	struct oci_process_file file;
+	struct oci_process process; /* the one to run: from the file, or made from the container's */
+	struct container_bundle bundle;
+	struct cgroup *cgroup;
+	struct filters filters;
+	struct container container;
+};
+
+/* ---- which process ---- */
+
+static int read_process_file(struct joining *j, struct error *err)
+{
+	const char *path = j->request->process_file;
+	_cleanup_free_ char *text = NULL;
+	size_t len;
+	int r;
+
+	r = fd_read_file(AT_FDCWD, path, PROCESS_LIMIT, &text, &len);
+	if (r < 0)
+		return error_errno(err, -r, "--process: %s", path);
+	r = oci_process_parse(text, len, path, &j->file, err);
+	if (r == 0)
+		j->process = j->file.process;
+	return r;
+}
+
+static int no_memory(struct error *err)
+{
+	return error_set(err, ENOMEM, "out of memory");
+}
+
+static int add_environment(struct joining *j, const struct strv *env, struct error *err)
+{
+	_cleanup_strv_ struct strv all = { 0 };
+	char **items;
+
+	for (size_t i = 0; i < j->process.env.count; i++)
+		if (strv_set_env(&all, j->process.env.items[i]) < 0)
+			return no_memory(err);
+	for (size_t i = 0; env && i < env->count; i++)
+		if (!strchr(env->items[i], '='))
+			return error_set(err, EINVAL, "--env: '%s' is not NAME=VALUE", env->items[i]);
+		else if (strv_set_env(&all, env->items[i]) < 0)
+			return no_memory(err);
+	items = oci_arena_array(j->cfg.arena, all.count + 1, sizeof(*items));
+	for (size_t i = 0; items && i < all.count; i++)
+		if (!(items[i] = oci_arena_strdup(j->cfg.arena, all.items[i])))
+			return no_memory(err);
+	if (!items)
+		return no_memory(err);
+	j->process.env = (struct oci_strings){ .items = items, .count = all.count };
+	return 0;
+}
+
+static void add_capabilities(struct oci_capabilities *caps, const struct strv *names)
+{
+	for (size_t i = 0; names && i < names->count; i++) {
+		int number = oci_capability_number(names->items[i]);
+
+		/* as in the document: what cannot be granted is a warning (runtime-spec, config.md) */
+		if (number < 0) {
+			log_warning("--cap: unknown capability %s", names->items[i]);
+			continue;
+		}
+		caps->set = true;
+		caps->bounding |= 1ull << number;
+		caps->effective |= 1ull << number;
+		caps->permitted |= 1ull << number;
+	}
+}
+
+static size_t count(char **words)
+{
+	size_t n = 0;
+
+	while (words && words[n])
+		n++;
+	return n;
+}
+
+/* The container's own process with what the command line changes. */
+static int change_process(struct joining *j, struct error *err)
+{
+	const struct exec_request *q = j->request;
+	struct oci_process *p = &j->process;
+	int r = 0;
+
+	*p = j->cfg.process;
+	p->args = (struct oci_strings){ .items = q->args, .count = count(q->args) };
+	p->terminal = q->terminal;
+	p->console_width = p->console_height = 0;
+	p->no_new_privileges |= q->no_new_privs;
+	if (q->cwd)
+		p->cwd = (char *)(uintptr_t)q->cwd;
+	if (q->user) {
+		p->user.additional_gids = NULL;
+		p->user.n_additional_gids = 0;
+		p->user.gid = 0;
+		r = launch_parse_user(q->user, &p->user.uid, &p->user.gid, err);
+	}
+	if (q->n_groups) {
+		p->user.additional_gids = (uint32_t *)(uintptr_t)q->groups;
+		p->user.n_additional_gids = q->n_groups;
+	}
+	add_capabilities(&p->capabilities, q->caps);
+	return r == 0 ? add_environment(j, q->env, err) : r;
+}
+
+static int choose_process(struct joining *j, struct error *err)
+{
+	if (j->request->process_file) {
+		int r = read_process_file(j, err);
+
+		if (r < 0)
+			return r;
+		j->process.terminal |= j->request->terminal;
+		return 0;
+	}
+	if (!j->request->args || !j->request->args[0])
+		return error_set(err, EINVAL, "process args cannot be empty");
+	return change_process(j, err);
+}
+
+/* ---- joining ---- */
+
+static int check_status(const struct joining *j, enum oci_status status, struct error *err)
+{
+	switch (status) {
+	case OCI_RUNNING:
+		return 0;
+	case OCI_PAUSED:
+		return error_set(err, EBUSY, "cannot exec in a paused container%s",
+				 j->request->ignore_paused ? ": its supervisor lets nobody go on" : "");
+	case OCI_CREATED:
+		return error_set(err, EINVAL, "cannot exec in a container that has not been started");
+	case OCI_CREATING:
+	case OCI_STOPPED:
+	case OCI_STATUS_NONE:
+		break;
+	}
+	return error_set(err, ESRCH, "cannot exec in a stopped container");
+}
+
+/* The filter has to be the one that the container's other processes have. */
+static int load_options(struct joining *j, struct error *err)
+{
+	_cleanup_free_ char *text = NULL;
+	int r;
+
+	r = run_options_init(&j->options);
+	if (r == 0)
+		r = fd_read_file(j->dir.fd, "options.json", PROCESS_LIMIT, &text, NULL);
+	return r < 0 ? error_errno(err, -r, "options.json") : run_options_from_json(&j->options, text, "options.json", err);
+}
+
+static int open_container(const struct runtime *rt, struct joining *j, struct error *err)
+{
+	int r;
+
+	r = state_dir_open(&j->dir, rt->root, j->request->id, err);
+	if (r < 0)
+		return r;
+	r = state_dir_read(&j->dir, &j->state, err);
+	if (r < 0)
+		return r == -ENOENT ? error_set(err, ENOENT, STATE_NO_SUCH_CONTAINER) : r;
+	r = check_status(j, state_status(&j->state), err);
+	if (r == 0)
+		r = load_options(j, err);
+	return r < 0 ? r : load_config(&j->dir, &j->cfg, err);
+}
+
+static int make_process(struct joining *j, struct error *err)
+{
+	struct container_spec *spec = &j->bundle.spec;
+	int r;
+
+	r = check_console(&j->request->process, j->process.terminal, err);
+	if (r == 0)
+		r = container_process_from_oci(&j->process, &j->bundle, err);
+	if (r == 0)
+		r = filters_make(&j->filters, &j->cfg, !j->state.untrapped, j->options.allow_uncontrolled, err);
+	if (r == 0)
+		r = preserve_descriptors(spec, j->request->process.preserve_fds, j->bundle.arena, err);
+	if (r < 0)
+		return r;
+	filters_use(&j->filters, spec);
+	j->cgroup = cgroup_of_state(&j->state);
+	spec->cgroup_procs = j->cgroup ? cgroup_procs_files(j->cgroup) : NULL;
+	spec->outlive = true;
+	return container_create_inside(spec, j->state.init.pid, &j->container, err);
+}
+
+/* Nobody of ours supervises it: the go-ahead comes from here. */
+static int release_untrapped(struct joining *j, int *ret_status, struct error *err)
+{
+	struct error said = { 0 };
+	char byte;
+
+	if (container_release(&j->container, err) < 0)
+		return -err->code;
+	(void)recv(j->container.channel, &byte, 1, MSG_PEEK); /* end of file with the exec */
+	if (container_exec_error(&j->container, &said) != 1)
+		return 0;
+	*ret_status = j->container.failure_status;
+	*err = said;
+	return -said.code;
+}
+
+static int hand_over(struct joining *j, int *ret_status, struct error *err)
+{
+	const struct control_request request = {
+		.verb = CONTROL_JOIN,
+		.number = j->container.guest_pid,
+		.preserved = j->bundle.spec.preserve_fds,
+	};
+	struct control_answer answer = { 0 };
+	int r;
+
+	r = control_call(j->dir.fd, &request, j->container.channel, &answer, err);
+	if (r < 0 && answer.code)
+		*ret_status = answer.status;
+	return r;
+}
+
+static int join(const struct runtime *rt, struct joining *j, struct created *ret, int *ret_status, struct error *err)
+{
+	int r;
+
+	r = open_container(rt, j, err);
+	if (r == 0)
+		r = choose_process(j, err);
+	if (r == 0)
+		r = make_process(j, err);
+	if (r < 0) {
+		*ret_status = j->container.failure_status ? j->container.failure_status : EXIT_CODE_TOOL;
+		return r;
+	}
+	r = hand_over_console(&j->container, &j->request->process, &ret->console_fd, err);
+	if (r == 0)
+		r = tell_pid(&j->request->process, j->container.guest_pid, err);
+	if (r < 0)
+		return r;
+	return j->state.untrapped ? release_untrapped(j, ret_status, err) : hand_over(j, ret_status, err);
+}
+
+static void joining_clear(struct joining *j, bool keep)
+{
+	int *const fds[] = { &j->container.init_pidfd, &j->container.guest_pidfd, &j->container.channel, &j->container.console_fd };
+
+	if (!keep)
+		container_destroy(&j->container);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		cleanup_close(fds[i]);
+	filters_free(&j->filters);
+	cgroup_free(j->cgroup);
+	container_bundle_free(&j->bundle);
+	oci_process_free(&j->file);
+	oci_config_free(&j->cfg);
+	run_options_clear(&j->options);
+	oci_runtime_state_free(&j->state);
+	state_dir_close(&j->dir);
+}
+
+int lifecycle_exec(const struct runtime *rt, const struct exec_request *request, struct created *ret, int *ret_status,
+		   struct error *err)
+{
+	struct joining j = { .request = request, .dir = STATE_DIR_NONE, .container = CONTAINER_NONE };
+	int r;
+
+	*ret = (struct created){ .console_fd = -1 };
+	*ret_status = EXIT_CODE_TOOL;
+	r = join(rt, &j, ret, ret_status, err);
+	ret->init = j.container.guest_pid;
+	joining_clear(&j, r == 0);
+	if (r < 0) {
+		cleanup_close(&ret->console_fd);
+		ret->console_fd = -1;
+	}
+	return r;
+}

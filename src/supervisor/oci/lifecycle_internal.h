@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files lifecycle*.c share. */
+#ifndef HS_SUPERVISOR_LIFECYCLE_INTERNAL_H
+#define HS_SUPERVISOR_LIFECYCLE_INTERNAL_H
+
+#include "backend/backend.h"
+#include "backend/profile.h"
+#include "container/cgroup.h"
+#include "container/container.h"
+#include "supervisor/oci/lifecycle.h"
+
+/* The filters of a process: what is called in it right before execve. Either may be NULL. */
+struct filters {
+	struct backend_profile *profile;
+	struct backend_filter *trap;
+};
+
+int filters_make(struct filters *f, const struct oci_config *cfg, bool trapped, bool allow_uncontrolled, struct error *err);
+void filters_free(struct filters *f);
+
+/* Sets .install_filter of a description. */
+void filters_use(struct filters *f, struct container_spec *spec);
+
+/* The descriptors that go into the process: --preserve-fds and those of LISTEN_FDS, whose variables are added to the environment. */
+int preserve_descriptors(struct container_spec *spec, unsigned preserve_fds, struct oci_arena *arena, struct error *err);
+
+/* The socket of NOTIFY_SOCKET, bound into the container, with its variable. Nothing when there is none. */
+int notify_socket_add(struct container_spec *spec, struct oci_arena *arena, struct error *err);
+
+/* --pidfd-socket and --pid-file: the number as text, so that nobody ever sees half of it. */
+int tell_pid(const struct process_request *request, pid_t pid, struct error *err);
+
+/* Whether a process with a terminal or without can be given what is asked for. */
+int check_console(const struct process_request *request, bool terminal, struct error *err);
+
+/* Sends the master to the socket, or gives it to the caller. */
+int hand_over_console(struct container *c, const struct process_request *request, int *ret_console_fd, struct error *err);
+
+/* The cgroups that state.json names; NULL when there are none. */
+struct cgroup *cgroup_of_state(const struct oci_runtime_state *state);
+
+/* The config.json that the container was made from. */
+int load_config(const struct state_dir *dir, struct oci_config *cfg, struct error *err);
+
+#endif

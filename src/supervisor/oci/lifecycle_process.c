@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the processes of `create` and `exec` have in common: filters, descriptors, terminal, pid file. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/pidfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/parse.h"
+#include "container/console.h"
+#include "oci/arena.h"
+#include "supervisor/oci/lifecycle_internal.h"
+#include "supervisor/options/profile.h"
+
+/* Where a container finds the socket that NOTIFY_SOCKET names outside, as with other runtimes. */
+#define NOTIFY_INSIDE "/run/notify/notify.sock"
+
+static int install_filters(void *arg)
+{
+	const struct filters *f = arg;
+	int r = f->profile ? backend_profile_install(f->profile) : 0;
+
+	return r < 0 || !f->trap ? r : backend_filter_install(f->trap);
+}
+
+int filters_make(struct filters *f, const struct oci_config *cfg, bool trapped, bool allow_uncontrolled, struct error *err)
+{
+	int r;
+
+	r = profile_from_oci(&cfg->linux_.seccomp, trapped, &f->profile, err);
+	if (r < 0 || !trapped)
+		return r;
+	f->trap = backend_filter_new(allow_uncontrolled, false, err);
+	return f->trap ? 0 : -err->code;
+}
+
+void filters_free(struct filters *f)
+{
+	f->profile = backend_profile_free(f->profile);
+	f->trap = backend_filter_free(f->trap);
+}
+
+void filters_use(struct filters *f, struct container_spec *spec)
+{
+	spec->install_filter = f->profile || f->trap ? install_filters : NULL;
+	spec->filter_arg = f;
+}
+
+static unsigned listen_fds(void)
+{
+	const char *text = getenv("LISTEN_FDS");
+	uint64_t n;
+
+	return text && parse_u64(text, &n) == 0 && n < 1024 ? (unsigned)n : 0;
+}
+
+static int no_memory(struct error *err)
+{
+	return error_set(err, ENOMEM, "out of memory");
+}
+
+/* One more variable at the end of the environment. */
+static int add_variable(struct container_spec *spec, const char *text, struct oci_arena *arena, struct error *err)
+{
+	size_t n = 0;
+	char **env;
+
+	while (spec->envp && spec->envp[n])
+		n++;
+	env = oci_arena_array(arena, n + 2, sizeof(*env));
+	if (!env)
+		return no_memory(err);
+	if (n > 0)
+		memcpy(env, spec->envp, n * sizeof(*env));
+	env[n] = oci_arena_strdup(arena, text);
+	spec->envp = env;
+	return env[n] ? 0 : no_memory(err);
+}
+
+int preserve_descriptors(struct container_spec *spec, unsigned preserve_fds, struct oci_arena *arena, struct error *err)
+{
+	unsigned listening = listen_fds();
+	char text[32];
+	int r;
+
+	spec->preserve_fds = preserve_fds + listening;
+	if (!listening)
+		return 0;
+	(void)snprintf(text, sizeof(text), "LISTEN_FDS=%u", listening);
+	r = add_variable(spec, text, arena, err);
+	return r < 0 ? r : add_variable(spec, "LISTEN_PID=1", arena, err);
+}
+
+int notify_socket_add(struct container_spec *spec, struct oci_arena *arena, struct error *err)
+{
+	const char *path = getenv("NOTIFY_SOCKET");
+	struct container_mount *mounts;
+
+	if (!path || !*path)
+		return 0;
+	if (path[0] != '/') {
+		log_warning("NOTIFY_SOCKET: '%s' is no path, and cannot be shown in a container", path);
+		return 0;
+	}
+	mounts = oci_arena_array(arena, spec->n_mounts + 1, sizeof(*mounts));
+	if (!mounts)
+		return no_memory(err);
+	if (spec->n_mounts > 0)
+		memcpy(mounts, spec->mounts, spec->n_mounts * sizeof(*mounts));
+	mounts[spec->n_mounts] = (struct container_mount){
+		.type = "bind",
+		.source = oci_arena_strdup(arena, path),
+		.target = NOTIFY_INSIDE,
+		.flags = MS_BIND,
+	};
+	if (!mounts[spec->n_mounts].source)
+		return no_memory(err);
+	spec->mounts = mounts;
+	spec->n_mounts++;
+	return add_variable(spec, "NOTIFY_SOCKET=" NOTIFY_INSIDE, arena, err);
+}
+
+static int write_pid_file(const char *path, pid_t pid, struct error *err)
+{
+	char text[16];
+	int r;
+
+	if (!path)
+		return 0;
+	(void)snprintf(text, sizeof(text), "%d", (int)pid);
+	r = fd_replace_file(path, text);
+	return r < 0 ? error_errno(err, -r, "--pid-file: %s", path) : 0;
+}
+
+static int send_pidfd(const char *path, pid_t pid, struct error *err)
+{
+	_cleanup_close_ int fd = path ? pidfd_open(pid, 0) : -1;
+
+	if (!path)
+		return 0;
+	return fd < 0 ? error_errno(err, errno, "--pidfd-socket") : console_send(path, "--pidfd-socket", "pidfd", fd, err);
+}
+
+int tell_pid(const struct process_request *request, pid_t pid, struct error *err)
+{
+	int r = send_pidfd(request->pidfd_socket, pid, err);
+
+	return r < 0 ? r : write_pid_file(request->pid_file, pid, err);
+}
+
+int check_console(const struct process_request *request, bool terminal, struct error *err)
+{
+	if (!terminal && request->console_socket)
+		return error_set(err, EINVAL, "cannot use a console socket for a process without a terminal");
+	if (terminal && !request->console_socket && !request->attached)
+		return error_set(err, EINVAL, "cannot allocate a terminal without a console socket");
+	return 0;
+}
+
+int hand_over_console(struct container *c, const struct process_request *request, int *ret_console_fd, struct error *err)
+{
+	int r = 0;
+
+	*ret_console_fd = -1;
+	if (c->console_fd < 0)
+		return 0;
+	if (request->console_socket)
+		r = console_send(request->console_socket, "console socket", "/dev/ptmx", c->console_fd, err);
+	else
+		*ret_console_fd = take_fd(&c->console_fd);
+	cleanup_close(&c->console_fd);
+	c->console_fd = -1;
+	return r;
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* State directories: see state.h. */
+#include "supervisor/oci/state.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+
+enum { STATE_LIMIT = 1 << 20, MAX_ID = 1024 };
+
+static void cleanup_dir(DIR **dir)
+{
+	if (*dir)
+		(void)closedir(*dir);
+}
+
+char *state_default_root(void)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	char *path;
+
+	if (geteuid() == 0)
+		return strdup("/run/hermit-supervisor");
+	if (!runtime || !*runtime)
+		runtime = "/tmp";
+	return asprintf(&path, "%s/hermit-supervisor", runtime) < 0 ? NULL : path;
+}
+
+int state_check_id(const char *id, struct error *err)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+.-";
+	size_t len = strlen(id);
+
+	if (len == 0 || len > MAX_ID || strspn(id, allowed) != len || !strcmp(id, ".") || !strcmp(id, ".."))
+		return error_set(err, EINVAL, "invalid container ID format: '%s'", id);
+	return 0;
+}
+
+static int set_names(struct state_dir *dir, const char *root, const char *id, struct error *err)
+{
+	int r = state_check_id(id, err);
+
+	if (r < 0)
+		return r;
+	dir->id = strdup(id);
+	if (!dir->id || asprintf(&dir->path, "%s/%s", root, id) < 0) {
+		dir->path = NULL;
+		return error_errno(err, ENOMEM, "container %s", id);
+	}
+	return 0;
+}
+
+/* Missing parents too. */
+static int make_root(const char *root)
+{
+	_cleanup_free_ char *path = strdup(root);
+
+	if (!path)
+		return -ENOMEM;
+	for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
+		*p = '\0';
+		if (mkdir(path, 0711) < 0 && errno != EEXIST)
+			return -errno;
+		*p = '/';
+	}
+	return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+/* A lock of the process, not of the open file: children do not inherit it. */
+static int lock(struct state_dir *dir, struct error *err)
+{
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	dir->lock_fd = openat(dir->fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (dir->lock_fd < 0)
+		return errno == ENOENT ? -ENOENT : error_errno(err, errno, "%s/lock", dir->path);
+	while (fcntl(dir->lock_fd, F_SETLKW, &whole) < 0)
+		if (errno != EINTR)
+			return error_errno(err, errno, "%s/lock", dir->path);
+	return 0;
+}
+
+void state_dir_unlock(struct state_dir *dir)
+{
+	cleanup_close(&dir->lock_fd);
+	dir->lock_fd = -1;
+}
+
+/* Whoever had the lock before may have removed the directory, and another may have been made. */
+static bool is_current(const struct state_dir *dir)
+{
+	struct stat ours, now;
+
+	return fstat(dir->fd, &ours) == 0 && stat(dir->path, &now) == 0 && ours.st_ino == now.st_ino &&
+	       ours.st_dev == now.st_dev;
+}
+
+static int open_directory(struct state_dir *dir)
+{
+	dir->fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return dir->fd < 0 ? -errno : 0;
+}
+
+int state_dir_create(struct state_dir *dir, const char *root, const char *id, struct error *err)
+{
+	int r;
+
+	r = set_names(dir, root, id, err);
+	if (r < 0)
+		return r;
+	r = make_root(root);
+	if (r < 0)
+		return error_errno(err, -r, "cannot make the directory %s", root);
+	if (mkdir(dir->path, 0700) < 0)
+		return errno == EEXIST ? error_set(err, EEXIST, "container with given ID already exists: '%s'", id)
+				       : error_errno(err, errno, "cannot make the directory %s", dir->path);
+	r = open_directory(dir);
+	if (r == 0)
+		r = lock(dir, err);
+	if (r == 0 && !is_current(dir))
+		r = -ENOENT; /* somebody who deletes by force was quicker */
+	return r < 0 && (!err || !err->code) ? error_errno(err, -r, "%s", dir->path) : r;
+}
+
+static int no_such_container(struct error *err)
+{
+	return error_set(err, ENOENT, STATE_NO_SUCH_CONTAINER);
+}
+
+int state_dir_look(struct state_dir *dir, const char *root, const char *id, struct error *err)
+{
+	int r;
+
+	r = set_names(dir, root, id, err);
+	if (r < 0)
+		return r;
+	r = open_directory(dir);
+	if (r == -ENOENT)
+		return no_such_container(err);
+	return r < 0 ? error_errno(err, -r, "%s", dir->path) : 0;
+}
+
+int state_dir_open(struct state_dir *dir, const char *root, const char *id, struct error *err)
+{
+	int r;
+
+	r = state_dir_look(dir, root, id, err);
+	if (r == 0)
+		r = lock(dir, err);
+	if (r == -ENOENT || (r == 0 && !is_current(dir)))
+		return no_such_container(err);
+	return r;
+}
+
+void state_dir_close(struct state_dir *dir)
+{
+	state_dir_unlock(dir);
+	cleanup_close(&dir->fd);
+	dir->fd = -1;
+	free(take_ptr(dir->id));
+	free(take_ptr(dir->path));
+}
+
+int state_dir_save(const struct state_dir *dir, const char *name, const char *text, size_t len, struct error *err)
+{
+	_cleanup_free_ char *temporary = NULL;
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	if (asprintf(&temporary, ".%s.new", name) < 0) {
+		temporary = NULL;
+		return error_errno(err, ENOMEM, "%s", name);
+	}
+	fd = openat(dir->fd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	r = fd < 0 ? -errno : fd_write_full(fd, text, len);
+	if (r == 0 && renameat(dir->fd, temporary, dir->fd, name) < 0)
+		r = -errno;
+	return r < 0 ? error_errno(err, -r, "cannot write %s/%s", dir->path, name) : 0;
+}
+
+int state_dir_write(const struct state_dir *dir, const struct oci_runtime_state *state, struct error *err)
+{
+	_cleanup_free_ char *text = NULL;
+	int r;
+
+	r = oci_runtime_state_format(state, &text);
+	if (r < 0)
+		return error_errno(err, -r, "cannot write down the state of container %s", dir->id);
+	return state_dir_save(dir, "state.json", text, strlen(text), err);
+}
+
+int state_dir_read(const struct state_dir *dir, struct oci_runtime_state *state, struct error *err)
+{
+	_cleanup_free_ char *text = NULL, *name = NULL;
+	size_t len;
+	int r;
+
+	r = fd_read_file(dir->fd, "state.json", STATE_LIMIT, &text, &len);
+	if (r == -ENOENT)
+		return r;
+	if (r < 0)
+		return error_errno(err, -r, "%s/state.json", dir->path);
+	if (asprintf(&name, "%s/state.json", dir->path) < 0) {
+		name = NULL;
+		return error_errno(err, ENOMEM, "%s", dir->path);
+	}
+	return oci_runtime_state_parse(text, len, name, state, err);
+}
+
+/* The directory is flat. */
+int state_dir_remove(struct state_dir *dir, struct error *err)
+{
+	_cleanup_(cleanup_dir) DIR *list = NULL;
+	struct dirent *entry;
+	int copy = fcntl(dir->fd, F_DUPFD_CLOEXEC, 3);
+
+	list = copy < 0 ? NULL : fdopendir(copy);
+	if (!list)
+		return error_errno(err, errno, "cannot read the directory %s", dir->path);
+	rewinddir(list);
+	while ((entry = readdir(list)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			(void)unlinkat(dir->fd, entry->d_name, 0);
+	if (rmdir(dir->path) < 0 && errno != ENOENT)
+		return error_errno(err, errno, "cannot remove the directory %s", dir->path);
+	return 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int state_list(const char *root, struct strv *ids, struct error *err)
+{
+	_cleanup_(cleanup_dir) DIR *list = opendir(root);
+	struct dirent *entry;
+
+	if (!list)
+		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", root);
+	while ((entry = readdir(list)))
+		if (state_check_id(entry->d_name, NULL) == 0 && entry->d_type == DT_DIR && strv_add(ids, entry->d_name) < 0)
+			return error_errno(err, ENOMEM, "%s", root);
+	if (ids->count > 1)
+		qsort(ids->items, ids->count, sizeof(*ids->items), compare_names);
+	return 0;
+}
+
+/* ---- processes ---- */
+
+/* State letter and start time, fields 3 and 22 of /proc/PID/stat; the name before them may hold anything. */
+static int read_stat(int pid, char *ret_state, uint64_t *ret_start)
+{
+	_cleanup_free_ char *text = NULL;
+	char path[32], *p;
+	int r;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	r = fd_read_file(AT_FDCWD, path, 4096, &text, NULL);
+	if (r < 0)
+		return r;
+	p = strrchr(text, ')');
+	if (!p || p[1] != ' ' || !p[2])
+		return -EPROTO;
+	*ret_state = p[2];
+	for (int field = 2; p && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	if (!p)
+		return -EPROTO;
+	*ret_start = strtoull(p + 1, NULL, 10);
+	return 0;
+}
+
+struct oci_process_ref process_ref(int pid)
+{
+	struct oci_process_ref ref = { .pid = pid };
+	char state;
+
+	if (pid <= 0 || read_stat(pid, &state, &ref.start) < 0)
+		return (struct oci_process_ref){ 0 };
+	return ref;
+}
+
+bool process_ref_lives(const struct oci_process_ref *ref)
+{
+	uint64_t start;
+	char state;
+
+	return ref->pid > 0 && read_stat(ref->pid, &state, &start) == 0 && start == ref->start && state != 'Z' && state != 'X';
+}
+
+int process_ref_open(const struct oci_process_ref *ref)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (ref->pid <= 0)
+		return -ESRCH;
+	fd = pidfd_open(ref->pid, 0);
+	if (fd < 0)
+		return -errno;
+	/* looked at after the pidfd was made: it is of the right one then */
+	return process_ref_lives(ref) ? take_fd(&fd) : -ESRCH;
+}
+
+enum oci_status state_status(const struct oci_runtime_state *state)
+{
+	if (state->init.pid == 0)
+		return state->status;
+	return process_ref_lives(&state->init) ? state->status : OCI_STOPPED;
+}
+
+struct oci_state state_for_others(const struct oci_runtime_state *state, enum oci_status status)
+{
+	return (struct oci_state){
+		.oci_version = state->oci_version,
+		.id = state->id,
+		.bundle = state->bundle,
+		.status = status,
+		.pid = status == OCI_STOPPED ? 0 : state->init.pid,
+		.annotations = state->annotations,
+		.rootfs = state->rootfs,
+		.created = state->created,
+		.owner = state->owner,
+	};
+}

@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Guardian and supervisor of a container: see supervise.h. */
+#include "supervisor/oci/supervise.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "supervisor/oci/control.h"
+#include "supervisor/evidence/event_log.h"
+#include "supervisor/exit_codes.h"
+#include "supervisor/evidence/observed.h"
+
+enum { GUARDIAN_DIED = SIGHUP, REQUEST_CAME = SIGIO };
+
+/* ---- both ---- */
+
+static int compare_fds(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/* Everything but the standard descriptors, which become /dev/null, and those listed (-1: none). */
+static void keep_only(int *fds, size_t n)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), from = 3;
+
+	for (int fd = 0; fd < 3; fd++)
+		if (null < 0 || dup2(null, fd) < 0)
+			(void)close(fd);
+	qsort(fds, n, sizeof(*fds), compare_fds);
+	for (size_t i = 0; i < n; i++) {
+		if (fds[i] < from)
+			continue;
+		if (fds[i] > from)
+			(void)close_range((unsigned)from, (unsigned)fds[i] - 1, 0);
+		from = fds[i] + 1;
+	}
+	(void)close_range((unsigned)from, ~0U, 0);
+}
+
+/* What the caller's shell or engine had set up is not ours. */
+static void reset_signals(void)
+{
+	sigset_t none;
+
+	for (int sig = 1; sig < NSIG; sig++)
+		(void)signal(sig, SIG_DFL);
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* ---- the guardian ---- */
+
+struct guardian {
+	struct pollfd *polls; /* the supervisor's socket, then listeners */
+	size_t n;
+	int init_pidfd;
+};
+
+static int receive_fd(int socket, int *ret_fd)
+{
+	union {
+		char space[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	char byte;
+	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
+	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+	struct cmsghdr *header;
+	ssize_t n;
+
+	*ret_fd = -1;
+	do {
+		n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		return n < 0 ? -errno : 0;
+	header = CMSG_FIRSTHDR(&message);
+	if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(ret_fd, CMSG_DATA(header), sizeof(int));
+	return 1;
+}
+
+static int send_fd(int socket, int fd)
+{
+	union {
+		char space[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = { 0 };
+	char byte = 'l';
+	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
+	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(header), &fd, sizeof(int));
+	return sendmsg(socket, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+/* Holds one more listener. Out of memory: it is let go, which is no worse than without a guardian. */
+static void hold(struct guardian *g, int listener)
+{
+	struct pollfd *grown = reallocarray(g->polls, g->n + 1, sizeof(*grown));
+
+	if (!grown) {
+		(void)close(listener);
+		return;
+	}
+	g->polls = grown;
+	g->polls[g->n++] = (struct pollfd){ .fd = listener }; /* POLLHUP is always asked for */
+}
+
+/* Nobody is left below a listener that hung up. */
+static void drop_finished(struct guardian *g)
+{
+	size_t kept = 1;
+
+	for (size_t i = 1; i < g->n; i++) {
+		if (g->polls[i].revents & (POLLHUP | POLLERR))
+			(void)close(g->polls[i].fd);
+		else
+			g->polls[kept++] = g->polls[i];
+	}
+	g->n = kept;
+}
+
+/* Until the supervisor lets go of its socket, which it does by ending. */
+static void guard(struct guardian *g)
+{
+	int listener, r = 1;
+
+	while (r > 0) {
+		if (poll(g->polls, g->n, -1) < 0)
+			continue;
+		if (g->polls[0].revents) {
+			r = receive_fd(g->polls[0].fd, &listener);
+			if (r > 0 && listener >= 0)
+				hold(g, listener);
+			continue;
+		}
+		drop_finished(g);
+	}
+}
+
+static bool ended_well(pid_t pid)
+{
+	int status = 0;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return false;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void kill_container(int init_pidfd)
+{
+	struct pollfd end = { .fd = init_pidfd, .events = POLLIN };
+
+	(void)pidfd_send_signal(init_pidfd, SIGKILL, NULL, 0);
+	while (poll(&end, 1, -1) < 0 && errno == EINTR)
+		;
+}
+
+static _Noreturn void guardian_main(int socket, int init_pidfd, pid_t supervisor)
+{
+	struct guardian g = { .init_pidfd = init_pidfd };
+	int keep[] = { socket, init_pidfd };
+
+	keep_only(keep, ARRAY_SIZE(keep));
+	(void)prctl(PR_SET_NAME, "hermit-guardian");
+	for (int sig = 1; sig < NSIG; sig++)
+		if (sig != SIGCHLD)
+			(void)signal(sig, SIG_IGN);
+	hold(&g, socket);
+	if (g.n == 1)
+		guard(&g);
+	if (!ended_well(supervisor))
+		kill_container(init_pidfd);
+	_exit(0);
+}
+
+/* ---- the supervisor ---- */
+
+struct supervisor {
+	const struct supervise_request *request;
+	int guardian; /* socket to it */
+	int starter;  /* connection of whoever asked for the start and has no answer yet, or -1 */
+	int init_pidfd;
+};
+
+static void answer_starter(struct supervisor *s, const struct error *err, int status)
+{
+	if (s->starter >= 0)
+		control_answer(s->starter, err, status);
+	s->starter = -1;
+}
+
+static void refuse(int connection, const char *why)
+{
+	struct error err = { 0 };
+
+	(void)error_set(&err, EINVAL, "%s", why);
+	control_answer(connection, &err, EXIT_CODE_TOOL);
+}
+
+/* A request before the start. True when it is the start. */
+static bool serve_created(struct supervisor *s, const struct control_request *request, int connection, int attached)
+{
+	struct error err = { 0 };
+
+	cleanup_close(&attached);
+	switch ((enum control_verb)request->verb) {
+	case CONTROL_START:
+		s->starter = connection;
+		return true;
+	case CONTROL_SIGNAL:
+		if (request->number && pidfd_send_signal(s->init_pidfd, request->number, NULL, 0) < 0)
+			(void)error_errno(&err, errno, "signal %d", request->number);
+		control_answer(connection, &err, EXIT_CODE_TOOL);
+		return false;
+	case CONTROL_PAUSE:
+	case CONTROL_RESUME:
+	case CONTROL_JOIN:
+		break;
+	}
+	refuse(connection, "the container has not been started");
+	return false;
+}
+
+/* 0: the start was asked for. -ESRCH: container or guardian are gone. */
+static int wait_for_start(struct supervisor *s)
+{
+	struct pollfd polls[] = {
+		{ .fd = s->request->control_fd, .events = POLLIN },
+		{ .fd = s->init_pidfd, .events = POLLIN },
+		{ .fd = s->guardian, .events = POLLIN },
+	};
+	struct control_request request;
+	int connection, attached;
+
+	for (;;) {
+		if (poll(polls, ARRAY_SIZE(polls), -1) < 0)
+			continue;
+		if (polls[1].revents || polls[2].revents)
+			return -ESRCH;
+		while (control_accept(s->request->control_fd, &request, &connection, &attached) > 0)
+			if (serve_created(s, &request, connection, attached))
+				return 0;
+	}
+}
+
+static int on_listener(void *arg, int listener)
+{
+	struct supervisor *s = arg;
+
+	return send_fd(s->guardian, listener);
+}
+
+static void on_executed(void *arg)
+{
+	answer_starter(arg, NULL, 0);
+}
+
+static int serve_paused(struct supervisor *s, struct run *run, struct error *err);
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now = { 0 };
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* One request while the container runs. As run_host.signal. */
+static int serve(struct supervisor *s, struct run *run, bool paused, const struct control_request *request, int connection,
+		 int attached, bool *ret_resumed, struct error *err)
+{
+	struct error said = { 0 };
+	int r = 0, status = EXIT_CODE_TOOL;
+
+	switch ((enum control_verb)request->verb) {
+	case CONTROL_SIGNAL:
+		r = run_send_signal(run, request->all ? 0 : request->number, err);
+		control_answer(connection, r < 0 ? err : NULL, status);
+		return r;
+	case CONTROL_JOIN:
+		if (attached < 0) {
+			refuse(connection, "a channel is missing");
+			return 0;
+		}
+		(void)run_join(run, request->number, attached, request->preserved, &status, &said);
+		control_answer(connection, &said, status);
+		return 0;
+	case CONTROL_PAUSE:
+		if (paused) {
+			refuse(connection, "container already paused");
+			return 0;
+		}
+		control_answer(connection, NULL, 0);
+		return serve_paused(s, run, err);
+	case CONTROL_RESUME:
+		*ret_resumed = paused;
+		if (paused)
+			control_answer(connection, NULL, 0);
+		else
+			refuse(connection, "container not paused");
+		return 0;
+	case CONTROL_START:
+		refuse(connection, "cannot start an already running container");
+		return 0;
+	}
+	refuse(connection, "unknown request");
+	return 0;
+}
+
+static int serve_all(struct supervisor *s, struct run *run, bool paused, bool *ret_resumed, struct error *err)
+{
+	struct control_request request;
+	int connection, attached, r = 0;
+
+	while (r == 0 && !*ret_resumed && control_accept(s->request->control_fd, &request, &connection, &attached) > 0) {
+		if (request.verb != CONTROL_JOIN)
+			cleanup_close(&attached);
+		r = serve(s, run, paused, &request, connection, attached, ret_resumed, err);
+	}
+	return r;
+}
+
+/* Whoever wants to go on waits for us: nobody does, and no time passes, until the container is resumed or dead. */
+static int serve_paused(struct supervisor *s, struct run *run, struct error *err)
+{
+	struct pollfd polls[] = {
+		{ .fd = s->request->control_fd, .events = POLLIN },
+		{ .fd = s->init_pidfd, .events = POLLIN },
+		{ .fd = s->guardian, .events = POLLIN },
+	};
+	uint64_t since = monotonic_ns();
+	bool resumed = false;
+	int r = 0;
+
+	while (r == 0 && !resumed) {
+		if (poll(polls, ARRAY_SIZE(polls), -1) < 0)
+			continue;
+		if (polls[1].revents)
+			return 0;
+		if (polls[2].revents)
+			return 1;
+		r = serve_all(s, run, true, &resumed, err);
+	}
+	run_was_paused(run, monotonic_ns() - since);
+	/* Requests that came behind the one that resumed have had their signal. */
+	resumed = false;
+	return r == 0 ? serve_all(s, run, false, &resumed, err) : r;
+}
+
+static int on_signal(void *arg, struct run *run, int signo, struct error *err)
+{
+	struct supervisor *s = arg;
+	bool resumed = false;
+
+	if (signo == GUARDIAN_DIED || signo == SIGTERM) {
+		log_error("ended from outside, by signal %d", signo);
+		return 1;
+	}
+	return signo == REQUEST_CAME ? serve_all(s, run, false, &resumed, err) : 0;
+}
+
+/* From now on a request at the socket is a signal to us. Those that came before are made up for. */
+static int announce_requests(int control_fd)
+{
+	if (fcntl(control_fd, F_SETOWN, getpid()) < 0 || fcntl(control_fd, F_SETFL, O_NONBLOCK | O_ASYNC) < 0)
+		return -errno;
+	return kill(getpid(), REQUEST_CAME) < 0 ? -errno : 0;
+}
+
+static void block_requests(void)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, REQUEST_CAME);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+/* What a run ended by that is not the status of process 1, for `run`. */
+static void write_exit(const struct supervisor *s, int status)
+{
+	char text[16];
+	int fd = openat(s->request->dir_fd, SUPERVISE_EXIT_FILE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return;
+	(void)snprintf(text, sizeof(text), "%d\n", status);
+	(void)fd_write_full(fd, text, strlen(text));
+	(void)close(fd);
+}
+
+static int open_event_log(const struct run_options *o, struct observed *ob, struct error *err)
+{
+	if (!o->log_events)
+		return 0;
+	ob->log_fd = open(o->log_events, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	ob->compress = event_log_is_compressed(o->log_events);
+	return ob->log_fd < 0 ? error_errno(err, errno, "--log-events: %s", o->log_events) : 0;
+}
+
+/* The whole life of a trapped container. */
+static void run_trapped(struct supervisor *s)
+{
+	static const int signals[] = { REQUEST_CAME, GUARDIAN_DIED, SIGTERM, 0 };
+	struct run_request *request = &s->request->bundle->request;
+	const struct run_host host = {
+		.container = s->request->container,
+		.signals = signals,
+		.signal = on_signal,
+		.listener_made = on_listener,
+		.executed = on_executed,
+		.arg = s,
+	};
+	struct observed ob = OBSERVED_NOTHING;
+	struct error err = { 0 };
+	int r;
+
+	request->host = &host;
+	request->engine.open_ended = true;
+	block_requests();
+	r = announce_requests(s->request->control_fd);
+	if (r < 0)
+		(void)error_errno(&err, -r, "control socket");
+	else
+		r = open_event_log(s->request->options, &ob, &err);
+	ob.result.exit_code = EXIT_CODE_TOOL;
+	if (r == 0)
+		r = observed_run(&ob, s->request->options, request, &err);
+	if (r < 0)
+		log_error("%s", err.text);
+	if (r < 0 || ob.result.end != RUN_EXITED)
+		write_exit(s, ob.result.exit_code);
+	if (r == 0 && s->starter >= 0)
+		(void)error_set(&err, ECANCELED, "the container ended before its program was loaded");
+	answer_starter(s, &err, ob.result.exit_code);
+	container_destroy(s->request->container);
+}
+
+/* No answer is the program's: the channel closes with the exec. */
+static void await_exec(struct container *c)
+{
+	struct pollfd polls[] = {
+		{ .fd = c->channel, .events = POLLIN },
+		{ .fd = c->init_pidfd, .events = POLLIN },
+	};
+
+	while (poll(polls, ARRAY_SIZE(polls), -1) < 0 && errno == EINTR)
+		;
+}
+
+static void run_untrapped(struct supervisor *s)
+{
+	struct container *c = s->request->container;
+	struct error err = { 0 };
+
+	if (container_release(c, &err) == 0) {
+		await_exec(c);
+		(void)container_exec_error(c, &err);
+	}
+	answer_starter(s, &err, c->failure_status);
+}
+
+static void start(struct supervisor *s)
+{
+	struct container *c = s->request->container;
+	struct error err = { 0 };
+
+	if (container_run_start_hook(s->request->bundle->request.spec, c, &err) < 0) {
+		answer_starter(s, &err, EXIT_CODE_TOOL);
+		kill_container(s->init_pidfd);
+		return;
+	}
+	if (s->request->untrapped)
+		run_untrapped(s);
+	else
+		run_trapped(s);
+}
+
+static _Noreturn void supervisor_main(const struct supervise_request *request, int guardian, pid_t parent)
+{
+	struct supervisor s = { .request = request, .guardian = guardian, .starter = -1, .init_pidfd = request->container->init_pidfd };
+	int keep[] = { guardian, request->dir_fd, request->control_fd, request->log_fd, request->container->channel,
+		       request->container->init_pidfd, request->container->guest_pidfd };
+
+	(void)prctl(PR_SET_NAME, "hermit-sup");
+	if (prctl(PR_SET_PDEATHSIG, GUARDIAN_DIED) < 0 || getppid() != parent)
+		_exit(1);
+	keep_only(keep, ARRAY_SIZE(keep));
+	if (wait_for_start(&s) < 0) {
+		(void)pidfd_send_signal(s.init_pidfd, SIGKILL, NULL, 0);
+		_exit(0);
+	}
+	start(&s);
+	_exit(0);
+}
+
+/* ---- making them ---- */
+
+static _Noreturn void guardian_begin(const struct supervise_request *request, int report_fd)
+{
+	struct supervise_pids pids = { .guardian = getpid() };
+	int ends[2];
+
+	(void)setsid();
+	(void)umask(077);
+	reset_signals();
+	if (chdir("/") < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		_exit(1);
+	pids.supervisor = fork();
+	if (pids.supervisor == 0) {
+		(void)close(ends[0]);
+		supervisor_main(request, ends[1], pids.guardian);
+	}
+	if (pids.supervisor < 0 || fd_write_full(report_fd, &pids, sizeof(pids)) < 0)
+		_exit(1);
+	(void)close(ends[1]);
+	guardian_main(ends[0], request->container->init_pidfd, pids.supervisor);
+}
+
+int supervise_spawn(const struct supervise_request *request, struct supervise_pids *ret, struct error *err)
+{
+	_cleanup_close_ int from = -1, to = -1;
+	int ends[2], status;
+	pid_t child;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return error_errno(err, errno, "cannot make the container's supervisor");
+	from = ends[0];
+	to = ends[1];
+	child = fork();
+	if (child < 0)
+		return error_errno(err, errno, "cannot make the container's supervisor");
+	if (child == 0) {
+		pid_t guardian = fork();
+
+		if (guardian == 0)
+			guardian_begin(request, to);
+		_exit(guardian < 0);
+	}
+	cleanup_close(&to);
+	to = -1;
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (fd_read_full(from, ret, sizeof(*ret)) != sizeof(*ret))
+		return error_set(err, ECHILD, "the container's supervisor could not be made");
+	return 0;
+}
