@@ -75,6 +75,14 @@ const char *strv_get_env(const struct strv *list, const char *name)
 	return at == list->count ? NULL : list->items[at] + len + 1;
 }
 
+bool strv_contains(const struct strv *list, const char *text)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (!strcmp(list->items[i], text))
+			return true;
+	return false;
+}
+
 void strv_clear(struct strv *list)
 {
 	for (size_t i = 0; i < list->count; i++)

@@ -3,6 +3,7 @@
 #ifndef HS_BASE_STRV_H
 #define HS_BASE_STRV_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct strv {
@@ -20,6 +21,7 @@ int strv_set_env(struct strv *list, const char *assignment);
 /* The value, or NULL. */
 const char *strv_get_env(const struct strv *list, const char *name);
 
+bool strv_contains(const struct strv *list, const char *text);
 void strv_clear(struct strv *list);
 #define _cleanup_strv_ __attribute__((cleanup(strv_clear)))
 

@@ -13,7 +13,8 @@ run "$hermit" run -q --chaos --record-schedule=order.schedule -- "$guests/bug_or
 # Schedules: other options, other programs, broken files.
 run "$hermit" run --chaos --seed=77 --replay-schedule=order.schedule -- "$guests/bug_order"
 expect 125 "a schedule of other options"
-expect_err_has 'is one of other options, or of another version: hermit run .*--chaos' "the command of the schedule"
+expect_err_has 'is one of other options: no such option in it, --seed=77 in this run; it was made by: hermit run .*--chaos' \
+	"the option that differs, and the command of the schedule"
 cp bug_order program
 run "$hermit" run --chaos --seed=3 --record-schedule=program.schedule -- "$work/program"
 cp bug_abba program

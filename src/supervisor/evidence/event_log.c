@@ -20,7 +20,7 @@
 #include "supervisor/evidence/event_log_internal.h"
 #include "supervisor/evidence/report.h"
 
-enum { FLUSH_NS = 200000000, OPTIONS_MAX = 100, ERESTARTNOHAND = 514 /* the kernel's own */ };
+enum { FLUSH_NS = 200000000, ERESTARTNOHAND = 514 /* the kernel's own */ };
 
 void event_log_fail(struct event_log *log, int error)
 {
@@ -383,28 +383,6 @@ struct engine_observer event_log_observer(struct event_log *log)
 	};
 }
 
-/* "--seed=7" for each option that can change the outcome, then the program with its arguments. What is too much is still in the fingerprint. */
-static int list_options(const struct run_options *o, struct strv *list)
-{
-	const struct option_spec *specs;
-	size_t n;
-	int r = 0;
-
-	specs = option_specs(&n);
-	for (size_t i = 0; i < n && r == 0; i++) {
-		struct strv values _cleanup_strv_ = { 0 };
-
-		if (!specs[i].outcome)
-			continue;
-		r = run_options_get(o, &specs[i], false, &values);
-		for (size_t j = 0; j < values.count && r == 0 && list->count < OPTIONS_MAX / 2; j++)
-			r = strv_addf(list, "--%s=%s", specs[i].name, values.items[j]);
-	}
-	for (size_t i = 0; i < o->argv.count && r == 0 && list->count < OPTIONS_MAX; i++)
-		r = strv_addf(list, "argument %zu: %s", i, o->argv.items[i]);
-	return r;
-}
-
 DEFINE_CLEANUP(event_log, struct event_log, event_log_free)
 
 int event_log_new(int fd, bool compress, bool bytes, const struct run_options *options, struct event_log **ret, struct error *err)
@@ -416,7 +394,7 @@ int event_log_new(int fd, bool compress, bool bytes, const struct run_options *o
 	int r;
 
 	log = calloc(1, sizeof(*log));
-	if (!log || list_options(options, &list) < 0 || run_options_fingerprint(options, config) < 0)
+	if (!log || run_options_outcome(options, &list) < 0 || run_options_fingerprint(options, config) < 0)
 		return error_errno(err, ENOMEM, "event log");
 	header.config = config;
 	header.options = (const char *const *)list.items;

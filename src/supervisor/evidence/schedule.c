@@ -28,6 +28,7 @@ void schedule_clear(struct schedule *s)
 	free(s->choices);
 	free(s->preemptions);
 	free(s->command);
+	strv_clear(&s->options);
 	*s = (struct schedule){ 0 };
 }
 
@@ -120,21 +121,34 @@ static char *command_text(const struct run_options *o)
 	return text ? json_dumps(text, JSON_ENCODE_ANY) : strdup("null");
 }
 
+/* The options that count, as a JSON list; what is not UTF-8 is left out. */
+static char *options_text(const struct run_options *o)
+{
+	_cleanup_(cleanup_json) json_t *array = json_array();
+	struct strv list _cleanup_strv_ = { 0 };
+
+	if (!array || run_options_outcome(o, &list) < 0)
+		return NULL;
+	for (size_t i = 0; i < list.count; i++)
+		(void)json_array_append_new(array, json_string(list.items[i]));
+	return json_dumps(array, 0);
+}
+
 int schedule_write(const struct schedule *s, const char *path, const struct run_options *o, const struct run_result *result,
 		   struct error *err)
 {
-	_cleanup_free_ char *command = command_text(o);
+	_cleanup_free_ char *command = command_text(o), *options = options_text(o);
 	char config[HASH_HEX_SIZE];
 	bool failed;
 	FILE *f;
 
-	if (s->error || !command || run_options_fingerprint(o, config) < 0)
+	if (s->error || !command || !options || run_options_fingerprint(o, config) < 0)
 		return error_errno(err, ENOMEM, "schedule %s", path);
 	f = fopen(path, "we");
 	if (!f)
 		return error_errno(err, errno, "schedule %s", path);
-	(void)fprintf(f, "{ \"format\": \"%s\", \"version\": %d,\n  \"config\": \"%s\",\n  \"command\": %s,\n \"choices\": [\n",
-		      FORMAT_NAME, FORMAT_VERSION, config, command);
+	(void)fprintf(f, "{ \"format\": \"%s\", \"version\": %d,\n  \"config\": \"%s\",\n  \"command\": %s,\n  \"options\": %s,\n \"choices\": [\n",
+		      FORMAT_NAME, FORMAT_VERSION, config, command, options);
 	for (size_t i = 0; i < s->n; i++) {
 		write_choice(f, &s->choices[i]);
 		(void)fputs(i + 1 < s->n ? ",\n" : "\n", f);
@@ -205,23 +219,37 @@ static int read_preemption(json_t *item, struct schedule *s, struct error *err)
 	return add_preemption(s, &preemption) < 0 ? error_errno(err, ENOMEM, "schedule") : 0;
 }
 
+static int read_options(const json_t *options, struct schedule *s)
+{
+	const json_t *item;
+	size_t i;
+	int r = 0;
+
+	json_array_foreach(options, i, item)
+		if (r == 0 && json_is_string(item))
+			r = strv_add(&s->options, json_string_value(item));
+	return r;
+}
+
 static int read_document(json_t *document, struct schedule *s, struct error *err)
 {
 	const char *format, *config, *command = NULL;
-	json_t *choices, *preemptions, *item;
+	json_t *choices, *preemptions, *item, *options = NULL;
 	json_error_t said;
 	json_int_t turns;
 	size_t i;
 	int version, r;
 
-	if (json_unpack_ex(document, &said, 0, "{s:s, s:i, s:s, s?s, s:o, s:o, s:I}", "format", &format, "version", &version, "config",
-			   &config, "command", &command, "choices", &choices, "preemptions", &preemptions, "turns", &turns) < 0)
+	if (json_unpack_ex(document, &said, 0, "{s:s, s:i, s:s, s?s, s?o, s:o, s:o, s:I}", "format", &format, "version", &version, "config",
+			   &config, "command", &command, "options", &options, "choices", &choices, "preemptions", &preemptions, "turns", &turns) < 0)
 		return error_set(err, EINVAL, "%s", said.text);
 	if (strcmp(format, FORMAT_NAME) != 0 || version != FORMAT_VERSION || !json_is_array(choices) ||
 	    !json_is_array(preemptions) || turns < 0)
 		return error_set(err, EINVAL, "no schedule of version %d", FORMAT_VERSION);
 	s->turns = (uint64_t)turns;
 	s->command = command ? strdup(command) : NULL;
+	if (read_options(options, s) < 0)
+		return error_errno(err, ENOMEM, "schedule");
 	(void)snprintf(s->config, sizeof(s->config), "%s", config);
 	json_array_foreach(choices, i, item) {
 		r = read_choice(item, s, err);
@@ -234,6 +262,31 @@ static int read_document(json_t *document, struct schedule *s, struct error *err
 			return r;
 	}
 	return 0;
+}
+
+/* The first of a list that is not in the other, NULL: none. */
+static const char *lone(const struct strv *list, const struct strv *other)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (!strv_contains(other, list->items[i]))
+			return list->items[i];
+	return NULL;
+}
+
+/* Of other options, or made by another version: says the first option that differs, and how the schedule was made. */
+static int refuse(const char *path, const struct run_options *o, const struct schedule *s, struct error *err)
+{
+	const char *command = s->command ? s->command : "(command unknown)", *theirs, *ours;
+	struct strv list _cleanup_strv_ = { 0 };
+
+	if (run_options_outcome(o, &list) < 0)
+		return error_errno(err, ENOMEM, "schedule");
+	theirs = lone(&s->options, &list);
+	ours = lone(&list, &s->options);
+	if (s->options.count == 0 || (!theirs && !ours))
+		return error_set(err, EINVAL, "schedule %s is one of other options, or of another version: %.600s", path, command);
+	return error_set(err, EINVAL, "schedule %s is one of other options: %.150s in it, %.150s in this run; it was made by: %.600s", path,
+			 theirs ? theirs : "no such option", ours ? ours : "no such option", command);
 }
 
 int schedule_read(const char *path, const struct run_options *o, struct schedule *ret, struct error *err)
@@ -262,8 +315,7 @@ int schedule_read(const char *path, const struct run_options *o, struct schedule
 	if (run_options_fingerprint(o, config) < 0)
 		return error_errno(err, ENOMEM, "schedule");
 	if (strcmp(config, ret->config) != 0)
-		return error_set(err, EINVAL, "schedule %s is one of other options, or of another version: %.600s", path,
-				 ret->command ? ret->command : "(command unknown)");
+		return refuse(path, o, ret, err);
 	return 0;
 }
 

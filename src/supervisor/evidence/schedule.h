@@ -2,7 +2,7 @@
 /*
  * A schedule: who was picked when, as a JSON document that can be kept, compared, edited, and followed again:
  *
- *	{ "format": "hermit-schedule", "version": 1, "config": FINGERPRINT, "command": COMMAND,
+ *	{ "format": "hermit-schedule", "version": 1, "config": FINGERPRINT, "command": COMMAND, "options": [OPTION...],
  *	  "choices": [ { "turn": 31, "thread": 2, "tid": 4, "why": "drawn", "call": "write" }, ... ],
  *	  "preemptions": [ { "turn": 31, "thread": 2, "tid": 4, "after": 12, "of": "instructions" }, ... ],
  *	  "turns": 70, "end": "exited", "status": 1 }
@@ -46,6 +46,7 @@ struct schedule {
 	size_t n_preemptions, preemptions_room;
 	char config[HASH_HEX_SIZE];
 	char *command;
+	struct strv options; /* run_options_outcome() of the run */
 	uint64_t turns;
 	int error; /* -errno: out of memory while it was recorded */
 	size_t preempted; /* preemptions that have been followed */

@@ -621,6 +621,25 @@ static void hash_policy(struct hash *h)
 	}
 }
 
+int run_options_outcome(const struct run_options *o, struct strv *list)
+{
+	enum { LISTED_MAX = 100 };
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(specs) && r == 0; i++) {
+		struct strv values _cleanup_strv_ = { 0 };
+
+		if (!specs[i].outcome)
+			continue;
+		r = run_options_get(o, &specs[i], false, &values);
+		for (size_t j = 0; j < values.count && r == 0 && list->count < LISTED_MAX / 2; j++)
+			r = strv_addf(list, "--%s=%s", specs[i].name, values.items[j]);
+	}
+	for (size_t i = 0; i < o->argv.count && r == 0 && list->count < LISTED_MAX; i++)
+		r = strv_addf(list, "argument %zu: %s", i, o->argv.items[i]);
+	return r;
+}
+
 int run_options_fingerprint(const struct run_options *o, char ret_hex[HASH_HEX_SIZE])
 {
 	unsigned char digest[HASH_BYTES];

@@ -138,6 +138,12 @@ int run_options_get(const struct run_options *o, const struct option_spec *spec,
 /* "hermit run --seed=7 -- PROGRAM ARGS": only what differs from the defaults, quoted for a shell. The caller frees. */
 char *run_options_command_line(const struct run_options *o);
 
+/*
+ * What the fingerprint is made of, for people: "--seed=7" for each option that can change the outcome, then "argument N: TEXT" of the
+ * program. What is too much is left out. 0 or -ENOMEM; the list is the caller's.
+ */
+int run_options_outcome(const struct run_options *o, struct strv *list);
+
 /* SHA-256 over the options that can change the outcome, the program and its arguments, and the policy table. */
 int run_options_fingerprint(const struct run_options *o, char ret_hex[HASH_HEX_SIZE]);
 
