@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Many runs of small programs in turn, beside busy loops: each program says the same every time, and nothing of any run is left: processes, mounts,
-# network namespaces, temporary files, cgroups, keys of System V. HERMIT_SOAK_RUNS says how many (1000).
+# temporary files, keys of System V. HERMIT_SOAK_RUNS says how many (1000).
 #
 # Everything happens in a pid, mount and ipc namespace of its own, so that what is left there is ours.
 if [ "${1-}" != inside ]; then
