@@ -27,6 +27,8 @@ until [ "$(ip -o link show up | grep -c 'state UP')" = 2 ] && [ "$(plain ip -o l
 ip addr add 10.0.0.1/24 dev aa
 ip addr add 10.0.0.2/24 dev zz
 ip addr add fd00::1/64 dev aa
+# Routes of IPv6 addresses come from the kernel's own worker, also without duplicate address detection.
+until ! plain ip -6 addr show | grep -q tentative; do :; done
 ip route add 10.9.0.0/16 via 10.0.0.9 dev aa
 ip route add 10.8.0.0/16 nexthop via 10.0.0.7 dev aa nexthop via 10.0.0.8 dev zz
 ip neigh add 10.0.0.9 lladdr 02:00:00:00:aa:01 dev aa nud permanent
