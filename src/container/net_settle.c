@@ -10,9 +10,9 @@
 #include <linux/rtnetlink.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "container/internal.h"
 
@@ -88,20 +88,12 @@ static int is_passing(struct mnl_socket *socket)
 	return r < 0 ? r : p.found;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
-}
-
 /* Until something is said, then reads it; an overflow says something, too. False: it is too late. */
 static bool wait_for_news(struct mnl_socket *news, int64_t end)
 {
 	struct pollfd ready = { .fd = mnl_socket_get_fd(news), .events = POLLIN };
 	char buf[1 << 13];
-	int64_t left = end - now_ms();
+	int64_t left = end - host_clock_ms();
 
 	if (left <= 0 || poll(&ready, 1, (int)left) == 0)
 		return false;
@@ -111,7 +103,7 @@ static bool wait_for_news(struct mnl_socket *news, int64_t end)
 
 static int settle(struct mnl_socket *news, struct mnl_socket *questions, struct error *err)
 {
-	const int64_t end = now_ms() + LONGEST_MS;
+	const int64_t end = host_clock_ms() + LONGEST_MS;
 	int r;
 
 	if (mnl_socket_bind(news, RTMGRP_LINK | RTMGRP_IPV6_IFADDR, MNL_SOCKET_AUTOPID) < 0)

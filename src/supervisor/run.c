@@ -23,6 +23,7 @@
 #include "backend/backend.h"
 #include "backend/processor.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/parse.h"
@@ -66,7 +67,7 @@ struct run {
 	struct insn_store *code; /* NULL: instructions stay as they are */
 	struct processor_answers processor;
 	char *cpuinfo; /* the engine's for the run */
-	struct timespec start;
+	uint64_t start_ns; /* host_clock_ns() */
 	bool executed; /* the program was loaded */
 	int last_request; /* the signal that asked the guest to end, 0: none yet */
 };
@@ -370,7 +371,7 @@ static int begin(struct run *run, struct error *err)
 	const struct run_request *request = run->request;
 	int r;
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &run->start);
+	run->start_ns = host_clock_ns();
 	r = prepare_processor(run, err);
 	if (r < 0)
 		return r;
@@ -568,14 +569,6 @@ static int loop(struct run *run, struct run_result *result, struct error *err)
 
 /* ---- the end ---- */
 
-static uint64_t elapsed_ns(const struct timespec *start)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)(now.tv_sec - start->tv_sec) * NS_PER_S + (uint64_t)now.tv_nsec - (uint64_t)start->tv_nsec;
-}
-
 static void list_uncontrolled(struct run *run, struct run_result *result)
 {
 	const struct uncontrolled *list;
@@ -682,7 +675,7 @@ static void report(struct run *run, struct run_result *result)
 	result->exit_code = exit_code_of(run, result);
 	result->turns = engine_turn(run->engine);
 	result->virtual_ns = engine_now_ns(run->engine);
-	result->real_ns = elapsed_ns(&run->start);
+	result->real_ns = host_clock_ns() - run->start_ns;
 	result->tsc_faults = run->tsc_faults;
 	result->stats = *engine_stats(run->engine);
 	result->preempt_cost = run->guest->preempt_cost;

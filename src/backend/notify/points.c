@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "insn/decode.h"
 
 enum { PASSED_MOST = 1024, VDSO_STEPS = 512 };
@@ -53,14 +53,6 @@ static int poke(pid_t tid, uint64_t address, uint8_t byte)
 		return -errno;
 	word = (word & ~(0xfful << shift)) | (unsigned long)byte << shift;
 	return ptrace(PTRACE_POKETEXT, tid, (void *)aligned, (void *)word) < 0 ? -errno : 0;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
 }
 
 /* Was it the step that has stopped the task? */
@@ -187,14 +179,14 @@ bool points_stop_behind_call(const struct notify_task *t)
 int points_count(struct notify *n, const struct notify_task *t)
 {
 	struct task_code *code = t->process->code;
-	uint64_t began = now_ns();
+	uint64_t began = host_clock_ns();
 	int r;
 
 	if (code->places_wanted)
 		return 0;
 	code->places_wanted = true;
 	r = code_places_put(n, t, 0, UINT64_MAX);
-	n->guest.preempt_cost.real_ns += now_ns() - began;
+	n->guest.preempt_cost.real_ns += host_clock_ns() - began;
 	return r == -ESRCH ? 0 : r;
 }
 
@@ -217,11 +209,11 @@ int points_go(struct notify *n, struct notify_task *t)
 
 	if (!t->at_place && t->point.unit != PREEMPT_INSTRUCTIONS)
 		return companion_go(t->tid, 0);
-	began = now_ns();
+	began = host_clock_ns();
 	r = leave_place(n, t);
 	if (r > 0)
 		r = t->point.unit == PREEMPT_INSTRUCTIONS ? step_to_point(n, t) : companion_go(t->tid, 0);
-	n->guest.preempt_cost.real_ns += now_ns() - began;
+	n->guest.preempt_cost.real_ns += host_clock_ns() - began;
 	return r;
 }
 
@@ -252,12 +244,13 @@ static int pass(struct notify *n, struct notify_task *t, struct code_place *plac
 
 int points_recognise(struct notify *n, struct notify_task *t)
 {
-	uint64_t rip = 0, began = now_ns();
+	uint64_t rip = 0, began;
 	struct code_place *place;
 	int r;
 
 	if (t->siginfo.si_signo != SIGTRAP || t->siginfo.si_code != SI_KERNEL || !t->process->code->n_places)
 		return 0;
+	began = host_clock_ns();
 	r = get_rip(t->tid, &rip);
 	if (r < 0)
 		return r;
@@ -267,6 +260,6 @@ int points_recognise(struct notify *n, struct notify_task *t)
 	r = set_rip(t->tid, place->address);
 	if (r == 0)
 		r = pass(n, t, place);
-	n->guest.preempt_cost.real_ns += now_ns() - began;
+	n->guest.preempt_cost.real_ns += host_clock_ns() - began;
 	return r < 0 && r != -ESRCH ? r : 1;
 }

@@ -17,32 +17,24 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 #define PATIENCE_NS 5000000000ull /* then something else is wrong */
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts = { 0 };
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 /* Asks `done` until it says 1 (settled) or an error. */
 static int until(int (*done)(struct notify *n, pid_t pid), struct notify *n, pid_t pid)
 {
-	uint64_t end = now_ns() + PATIENCE_NS;
+	uint64_t end = host_clock_ns() + PATIENCE_NS;
 	int r;
 
 	for (;;) {
 		r = done(n, pid);
 		if (r != 0)
 			return r < 0 ? r : 0;
-		if (now_ns() > end)
+		if (host_clock_ns() > end)
 			return -ETIMEDOUT;
 		(void)sched_yield();
 	}
@@ -102,11 +94,11 @@ static int is_decided(struct notify *n, pid_t tid, bool *ret_alive)
 
 int notify_settle_alive(struct notify *n, pid_t tid)
 {
-	uint64_t end = now_ns() + PATIENCE_NS;
+	uint64_t end = host_clock_ns() + PATIENCE_NS;
 	bool alive;
 	int r;
 
-	while ((r = is_decided(n, tid, &alive)) == 0 && now_ns() < end)
+	while ((r = is_decided(n, tid, &alive)) == 0 && host_clock_ns() < end)
 		(void)sched_yield();
 	return r < 0 ? r : alive;
 }
@@ -229,7 +221,7 @@ static int probe_once(struct network_probe *probe)
 
 static int probe_until_quiet(struct network_probe *probe)
 {
-	uint64_t end = now_ns() + PATIENCE_NS;
+	uint64_t end = host_clock_ns() + PATIENCE_NS;
 	uint32_t before, after;
 	int r;
 
@@ -241,7 +233,7 @@ static int probe_until_quiet(struct network_probe *probe)
 		if (r < 0 || after - before == 1)
 			return r;
 		before = after;
-		if (now_ns() > end)
+		if (host_clock_ns() > end)
 			return -ETIMEDOUT;
 	}
 	return r;

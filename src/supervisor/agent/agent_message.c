@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 enum { MAX_TEXT = 1 << 20, MAX_FDS = 16 };
 
@@ -79,23 +79,15 @@ static ssize_t receive_piece(int connection, struct arrival *a)
 	return n;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static int receive_text(int connection, int limit_ms, struct arrival *a, struct error *err)
 {
 	struct pollfd fd = { .fd = connection, .events = POLLIN };
-	int64_t deadline = now_ms() + limit_ms, left;
+	int64_t deadline = host_clock_ms() + limit_ms, left;
 	ssize_t n = 1;
 	int r = 0;
 
 	while (r == 0 && a->len < MAX_TEXT) {
-		left = deadline - now_ms();
+		left = deadline - host_clock_ms();
 		if (left <= 0 || poll(&fd, 1, (int)left) == 0)
 			return error_set(err, ETIMEDOUT, "the runtime's message did not come to its end in %d ms", limit_ms);
 		n = receive_piece(connection, a);

@@ -13,10 +13,10 @@
 #include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 
@@ -58,23 +58,15 @@ static int timeout_ms(const struct oci_hook *hook)
 	return hook->timeout_s.value > INT_MAX / 1000 ? INT_MAX : (int)hook->timeout_s.value * 1000;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec ts = { 0 };
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 /* True when the process has ended within the time (-1: any). */
 static bool wait_for_end(int pidfd, int timeout)
 {
 	struct pollfd end = { .fd = pidfd, .events = POLLIN };
-	int64_t deadline = now_ms() + timeout;
+	int64_t deadline = host_clock_ms() + timeout;
 	int r;
 
 	do {
-		int64_t left = deadline - now_ms();
+		int64_t left = deadline - host_clock_ms();
 
 		r = poll(&end, 1, timeout < 0 ? -1 : left > 0 ? (int)left : 0);
 	} while (r < 0 && errno == EINTR);

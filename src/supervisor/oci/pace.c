@@ -3,8 +3,8 @@
 #include "supervisor/oci/pace.h"
 
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "engine/engine.h"
 
 enum { NS_PER_MS = 1000000, LONGEST_MS = 3600000 };
@@ -47,10 +47,7 @@ int pace_left_ms_at(struct pace *pace, uint64_t real_ns, uint64_t now_ns, uint64
 
 int pace_left_ms(void *arg, uint64_t now_ns, uint64_t deadline_ns)
 {
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return pace_left_ms_at(arg, (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec, now_ns, deadline_ns);
+	return pace_left_ms_at(arg, host_clock_ns(), now_ns, deadline_ns);
 }
 
 void pace_shift(struct pace *pace, uint64_t real_ns)

@@ -14,10 +14,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "supervisor/oci/control.h"
@@ -281,14 +281,6 @@ static void on_executed(void *arg)
 
 static int serve_paused(struct supervisor *s, struct run *run, struct error *err);
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now = { 0 };
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 /* One request while the container runs. As run_host.signal. */
 static int serve(struct supervisor *s, struct run *run, bool paused, const struct control_request *request, int connection,
 		 int attached, bool *ret_resumed, struct error *err)
@@ -352,7 +344,7 @@ static int serve_paused(struct supervisor *s, struct run *run, struct error *err
 		{ .fd = s->init_pidfd, .events = POLLIN },
 		{ .fd = s->guardian, .events = POLLIN },
 	};
-	uint64_t since = monotonic_ns();
+	uint64_t since = host_clock_ns();
 	bool resumed = false;
 	int r = 0;
 
@@ -365,7 +357,7 @@ static int serve_paused(struct supervisor *s, struct run *run, struct error *err
 			return 1;
 		r = serve_all(s, run, true, &resumed, err);
 	}
-	run_was_paused(run, monotonic_ns() - since);
+	run_was_paused(run, host_clock_ns() - since);
 	/* Requests that came behind the one that resumed have had their signal. */
 	resumed = false;
 	return r == 0 ? serve_all(s, run, false, &resumed, err) : r;
