@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 
-static const uint8_t ud2[INSN_PATCH_MAX] = { 0x0f, 0x0b };
+static const uint8_t clts[INSN_PATCH_MAX] = { 0x0f, 0x06 };
 
 /* Where the changed bytes begin, from the start of the instruction, and how many there are. */
 static unsigned changed_at(const struct insn_site *site)
@@ -26,7 +26,7 @@ void insn_patch_site(const struct insn_site *site, uint64_t address, struct insn
 	unsigned at = changed_at(site), len = changed_len(site);
 
 	*ret = (struct insn_patch){ .address = address + at, .len = (uint8_t)len, .site = site };
-	memcpy(ret->bytes, ud2 + sizeof(ud2) - len, len);
+	memcpy(ret->bytes, clts + sizeof(clts) - len, len);
 	memcpy(ret->original, site->bytes + at, len);
 }
 

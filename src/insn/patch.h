@@ -2,10 +2,11 @@
 /*
  * What to write into a guest's text so that an instruction traps, and how to know it again when it does.
  *
- * The trap is UD2 (0F 0B), a fault: the guest stops with SIGILL, RIP at the instruction. INT3 would be shorter, but it
- * is a trap that leaves RIP behind it, and its SIGTRAP is shared with single steps, breakpoints of debuggers and all
- * other ptrace stops. With UD2 there is a further gain: all these instructions but XBEGIN are 0F xx, so that only the
- * one byte behind 0F changes. Prefixes stay (the processor takes them before UD2 too, and reports their address), the
+ * The trap is CLTS (0F 06), a privileged instruction without operands: a general protection fault in user mode (SDM volume 2, CLTS), the
+ * guest stops with SIGSEGV of si_code SI_KERNEL, RIP at the instruction. UD2 would come as SIGILL, but hypervisors intercept #UD, which
+ * makes it half as dear again (tests/bench/floor.c: 13 us against 21). INT3 is a trap that leaves RIP behind it, and its SIGTRAP is
+ * shared with single steps, breakpoints of debuggers and all other ptrace stops. All these instructions but XBEGIN are 0F xx,
+ * so that only the one byte behind 0F changes. Prefixes stay (the processor takes them before CLTS too, and reports their address), the
  * write is atomic and cannot be torn by a page border, and one who jumps behind a prefix still traps. XBEGIN (C7 F8)
  * changes in both bytes. The rest of the instruction stays as it was: it is never executed, and what the guest reads of
  * its own text differs in one or two bytes.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Instructions beside the program's own use of the signals that they may come as: SIGILL where replaced, SIGSEGV where they fault. */
+/* Instructions beside the program's own use of the signal that they come as, SIGSEGV, and of SIGILL. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>

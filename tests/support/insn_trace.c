@@ -176,7 +176,7 @@ static int handle_stop(struct tracer *t, int status)
 	}
 	if (status >> 16) /* a new thread, which begins with a SIGSTOP of the kernel's */
 		return 0;
-	if (WSTOPSIG(status) == SIGILL && handle_trap(t))
+	if (WSTOPSIG(status) == SIGSEGV && handle_trap(t))
 		return 0;
 	return WSTOPSIG(status) == SIGSTOP ? 0 : WSTOPSIG(status);
 }
