@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls on netlink sockets. Requests are translated and sent by us through the guest's socket; answers come from the socket's queue
- * (netlink_socket.h), so every receiving call is answered here.
+ * Calls on netlink sockets. Requests are translated and sent by us through the guest's socket; answers come from the socket's queue, so every
+ * receiving call is answered by us, too: handle_netlink_receive.c.
  *
  * What only means something in the guest's own hands (another namespace by pid or descriptor) is refused, as are messages to
  * other sockets than the kernel's.
@@ -10,43 +10,30 @@
 
 #include <errno.h>
 #include <linux/netlink.h>
-#include <poll.h>
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
+#include "engine/calls/handle_netlink_internal.h"
 #include "engine/engine_internal.h"
 #include "engine/files/fdtable.h"
 #include "engine/net/netlink_socket.h"
 #include "engine/span.h"
-#include "engine/wait.h"
 #include "netlink/request.h"
 
 enum {
 	SEND_LIMIT = 212992 - 32, /* what a socket with the default buffer sends at once */
 	RECEIVE_ROOM = 212992,    /* net.core.rmem_max as it is by default */
-	MESSAGES_MAX = 1024,      /* UIO_MAXIOV: of recvmmsg(2) and sendmmsg(2) */
-	CONTROL_MAX = 128,
 };
 
-/* An open netlink socket while a call is at work on it. */
-struct netlink_use {
-	struct engine *e;
-	struct task *t;
-	struct netlink_socket *socket;
-	int handle;
-};
-
-static void use_end(struct netlink_use *use)
+void netlink_use_end(struct netlink_use *use)
 {
 	if (use->handle >= 0)
 		use->e->g->ops->handle_release(use->e->g, use->handle);
 	use->handle = -1;
 }
 
-static int use_begin(struct engine *e, struct task *t, const struct fd_info *info, struct netlink_use *use)
+int netlink_use_begin(struct engine *e, struct task *t, const struct fd_info *info, struct netlink_use *use)
 {
 	*use = (struct netlink_use){ .e = e, .t = t, .handle = -1 };
 	use->handle = e->g->ops->fd_borrow(e->g, t->id, (int)t->call.args[0]);
@@ -72,8 +59,7 @@ static int read_address(struct engine *e, struct task *t, uint64_t addr, uint64_
 	return r < 0 ? r : ret->nl_family == AF_NETLINK ? 0 : -EINVAL;
 }
 
-/* Errors of ours end the run; what is the guest's becomes its answer. */
-static int answer_error(int r, struct verdict *v)
+int netlink_answer_error(int r, struct verdict *v)
 {
 	return r == -ENOMEM || r == -ESRCH ? r : verdict_return(v, r);
 }
@@ -88,44 +74,44 @@ static int take_port(struct netlink_use *use, uint32_t port, uint32_t groups)
 
 int netlink_bind(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
 {
-	_cleanup_(use_end) struct netlink_use use = { .handle = -1 };
+	_cleanup_(netlink_use_end) struct netlink_use use = { .handle = -1 };
 	struct sockaddr_nl address;
 	int r;
 
-	r = use_begin(e, t, info, &use);
+	r = netlink_use_begin(e, t, info, &use);
 	if (r >= 0)
 		r = read_address(e, t, t->call.args[1], t->call.args[2], &address);
 	if (r < 0)
-		return answer_error(r, v);
+		return netlink_answer_error(r, v);
 	if (use.socket->port) {
 		use.socket->listens |= address.nl_groups != 0;
 		return verdict_continue(v); /* the kernel adds groups, or refuses */
 	}
 	r = take_port(&use, address.nl_pid, address.nl_groups);
-	return r < 0 ? answer_error(r, v) : verdict_return(v, 0);
+	return r < 0 ? netlink_answer_error(r, v) : verdict_return(v, 0);
 }
 
 /* Messages go to the kernel in any case; what is left of connect is that the socket has a port. */
 int netlink_connect(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
 {
-	_cleanup_(use_end) struct netlink_use use = { .handle = -1 };
+	_cleanup_(netlink_use_end) struct netlink_use use = { .handle = -1 };
 	struct sockaddr_nl address;
 	int r;
 
-	r = use_begin(e, t, info, &use);
+	r = netlink_use_begin(e, t, info, &use);
 	if (r >= 0)
 		r = read_address(e, t, t->call.args[1], t->call.args[2], &address);
 	if (r < 0)
-		return answer_error(r, v);
+		return netlink_answer_error(r, v);
 	if (address.nl_pid || address.nl_groups)
 		return verdict_errno(v, EPERM);
 	r = take_port(&use, 0, 0);
-	return r < 0 ? answer_error(r, v) : verdict_return(v, 0);
+	return r < 0 ? netlink_answer_error(r, v) : verdict_return(v, 0);
 }
 
 /* --- sending --- */
 
-static int option(const struct netlink_use *use, int level, int name)
+int netlink_option(const struct netlink_use *use, int level, int name)
 {
 	int value = 0;
 
@@ -181,7 +167,7 @@ static int64_t send_datagram(struct netlink_use *use, const struct span *span)
 		return -ENODATA;
 	r = fetch_all(use->e, use->t, span, &all);
 	if (r >= 0)
-		r = nl_request_prepare(&use->e->netlinks.env, s->protocol, s->port, option(use, SOL_NETLINK, NETLINK_CAP_ACK),
+		r = nl_request_prepare(&use->e->netlinks.env, s->protocol, s->port, netlink_option(use, SOL_NETLINK, NETLINK_CAP_ACK),
 				       all.data, all.len, &real, &refusals, &report);
 	if (r >= 0 && report.names_task)
 		r = -EPERM;
@@ -204,13 +190,13 @@ static int check_destination(struct engine *e, struct task *t, uint64_t addr, ui
 
 static int send_span(struct engine *e, struct task *t, const struct fd_info *info, const struct span *span, struct verdict *v)
 {
-	_cleanup_(use_end) struct netlink_use use = { .handle = -1 };
+	_cleanup_(netlink_use_end) struct netlink_use use = { .handle = -1 };
 	int64_t r;
 
-	r = use_begin(e, t, info, &use);
+	r = netlink_use_begin(e, t, info, &use);
 	if (r >= 0)
 		r = send_datagram(&use, span);
-	return r < 0 ? answer_error((int)r, v) : verdict_return(v, r);
+	return r < 0 ? netlink_answer_error((int)r, v) : verdict_return(v, r);
 }
 
 int netlink_write(struct engine *e, struct task *t, const struct fd_info *info, const struct span *span, struct verdict *v)
@@ -228,13 +214,12 @@ int netlink_sendto(struct engine *e, struct task *t, const struct fd_info *info,
 		return verdict_errno(v, EOPNOTSUPP);
 	r = check_destination(e, t, a[4], a[5]);
 	if (r < 0)
-		return answer_error(r, v);
+		return netlink_answer_error(r, v);
 	span_buffer(&span, a[1], a[2]);
 	return send_span(e, t, info, &span, v);
 }
 
-/* A struct msghdr of the guest and the memory that it is about. 0 or -errno. */
-static int read_message(struct engine *e, struct task *t, uint64_t addr, struct msghdr *ret, struct span *ret_span)
+int netlink_read_message(struct engine *e, struct task *t, uint64_t addr, struct msghdr *ret, struct span *ret_span)
 {
 	int r;
 
@@ -248,7 +233,7 @@ static int64_t send_message(struct netlink_use *use, uint64_t addr)
 	struct span span;
 	int r;
 
-	r = read_message(use->e, use->t, addr, &message, &span);
+	r = netlink_read_message(use->e, use->t, addr, &message, &span);
 	if (r >= 0)
 		r = check_destination(use->e, use->t, (uint64_t)(uintptr_t)message.msg_name, message.msg_namelen);
 	return r < 0 ? r : send_datagram(use, &span);
@@ -256,17 +241,16 @@ static int64_t send_message(struct netlink_use *use, uint64_t addr)
 
 int netlink_sendmsg(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
 {
-	_cleanup_(use_end) struct netlink_use use = { .handle = -1 };
+	_cleanup_(netlink_use_end) struct netlink_use use = { .handle = -1 };
 	int64_t r;
 
-	r = use_begin(e, t, info, &use);
+	r = netlink_use_begin(e, t, info, &use);
 	if (r >= 0)
 		r = send_message(&use, t->call.args[1]);
-	return r < 0 ? answer_error((int)r, v) : verdict_return(v, r);
+	return r < 0 ? netlink_answer_error((int)r, v) : verdict_return(v, r);
 }
 
-/* Notes how long the message was in its struct mmsghdr. */
-static int write_length(struct engine *e, struct task *t, uint64_t addr, int64_t length)
+int netlink_write_length(struct engine *e, struct task *t, uint64_t addr, int64_t length)
 {
 	uint32_t len = (uint32_t)length;
 
@@ -275,254 +259,22 @@ static int write_length(struct engine *e, struct task *t, uint64_t addr, int64_t
 
 int netlink_sendmmsg(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
 {
-	_cleanup_(use_end) struct netlink_use use = { .handle = -1 };
-	uint64_t n = t->call.args[2] < MESSAGES_MAX ? t->call.args[2] : MESSAGES_MAX, done = 0, addr = t->call.args[1];
+	_cleanup_(netlink_use_end) struct netlink_use use = { .handle = -1 };
+	uint64_t n = t->call.args[2] < NETLINK_MESSAGES_MAX ? t->call.args[2] : NETLINK_MESSAGES_MAX, done = 0, addr = t->call.args[1];
 	int64_t r;
 
-	r = use_begin(e, t, info, &use);
+	r = netlink_use_begin(e, t, info, &use);
 	for (; r >= 0 && done < n; done += r >= 0, addr += sizeof(struct mmsghdr)) {
 		r = send_message(&use, addr);
 		if (r >= 0)
-			r = write_length(e, t, addr, r);
+			r = netlink_write_length(e, t, addr, r);
 	}
 	if (r < 0 && !done)
-		return answer_error((int)r, v);
+		return netlink_answer_error((int)r, v);
 	return verdict_return(v, (int64_t)done);
 }
 
-/* --- receiving --- */
-
-/*
- * The next datagram into the span: what the receiving call returns, or -errno; -EAGAIN when there is none. *ret->bytes do not
- * outlive the call.
- */
-static int64_t receive_datagram(struct netlink_use *use, const struct span *span, int flags, struct nl_datagram *ret)
-{
-	struct nl_queue *queue = &use->socket->queue;
-	size_t done;
-	int r = 0;
-
-	if (flags & MSG_OOB)
-		return -EOPNOTSUPP;
-	if (!nl_queue_is_ready(queue))
-		r = netlink_socket_settle(use->e, use->socket, use->handle);
-	if (r < 0)
-		return r;
-	switch ((enum nl_queue_outcome)nl_queue_next(queue, span->total, flags, ret)) {
-	case NL_QUEUE_EMPTY:
-		return -EAGAIN;
-	case NL_QUEUE_OVERRUN:
-		r = netlink_socket_settle(use->e, use->socket, use->handle);
-		return r < 0 ? r : -ENOBUFS;
-	case NL_QUEUE_DATAGRAM:
-		break;
-	}
-	r = span_store(use->e, use->t, span, 0, ret->bytes, ret->len, &done);
-	if (r >= 0 && !nl_queue_is_ready(queue))
-		r = netlink_socket_settle(use->e, use->socket, use->handle);
-	return r < 0 ? r : (int64_t)ret->result;
-}
-
-/* The call cannot go on without a datagram: parks, or says so. */
-static int receive_later(struct engine *e, struct task *t, int flags, struct verdict *v)
-{
-	int r;
-
-	if (flags & MSG_DONTWAIT)
-		return verdict_errno(v, EAGAIN);
-	r = wait_fd(e, t, (int)t->call.args[0], POLLIN);
-	if (r >= 0)
-		r = wait_is_nonblocking(e, t);
-	if (r < 0)
-		return answer_error(r, v);
-	return r ? verdict_errno(v, EAGAIN) : verdict_block(v);
-}
-
-/* The sender's address, as the kernel's recvfrom(2) leaves it: cut to the buffer, its true length told. */
-static int write_sender(struct engine *e, struct task *t, uint32_t group, uint64_t addr, uint32_t room)
-{
-	const struct sockaddr_nl from = { .nl_family = AF_NETLINK, .nl_groups = nl_group_mask(group) };
-
-	return addr ? guest_write(e, t, addr, &from, room < sizeof(from) ? room : sizeof(from)) : 0;
-}
-
-static int finish_receive(struct engine *e, struct task *t, int64_t result, int flags, struct verdict *v)
-{
-	if (result == -EAGAIN)
-		return receive_later(e, t, flags, v);
-	return result < 0 ? answer_error((int)result, v) : verdict_return(v, result);
-}
-
-int netlink_read(struct engine *e, struct task *t, const struct read_request *request, struct verdict *v)
-{
-	_cleanup_(use_end) struct netlink_use use = { .handle = -1 };
-	struct nl_datagram datagram;
-	int64_t r;
-
-	if (!netlinks_usable(e, t))
-		return READER_DECLINES;
-	if (request->positional)
-		return verdict_errno(v, ESPIPE);
-	if (!request->span->total)
-		return verdict_return(v, 0);
-	r = use_begin(e, t, request->info, &use);
-	if (r >= 0)
-		r = receive_datagram(&use, request->span, 0, &datagram);
-	return finish_receive(e, t, r, 0, v);
-}
-
-int netlink_recvfrom(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
-{
-	const uint64_t *a = t->call.args;
-	_cleanup_(use_end) struct netlink_use use = { .handle = -1 };
-	struct nl_datagram datagram;
-	const uint32_t true_len = sizeof(struct sockaddr_nl);
-	struct span span;
-	uint32_t room = 0;
-	int64_t r;
-
-	span_buffer(&span, a[1], a[2]);
-	r = a[4] ? guest_read(e, t, a[5], &room, sizeof(room)) : 0;
-	if (r < 0)
-		return answer_error((int)r, v);
-	r = use_begin(e, t, info, &use);
-	if (r >= 0)
-		r = receive_datagram(&use, &span, (int)a[3], &datagram);
-	if (r >= 0 && a[4]) {
-		int error = write_sender(e, t, datagram.group, a[4], room);
-
-		if (error >= 0)
-			error = guest_write(e, t, a[5], &true_len, sizeof(true_len));
-		r = error < 0 ? error : r;
-	}
-	return finish_receive(e, t, r, (int)a[3], v);
-}
-
-/* Ancillary data under construction. */
-struct control {
-	unsigned char bytes[CONTROL_MAX];
-	size_t len, room;
-	bool cut;
-};
-
-/* Appends a control message, cut as put_cmsg() of the kernel cuts. */
-static void put_control(struct control *control, int level, int type, const void *data, size_t len)
-{
-	struct cmsghdr header = { .cmsg_len = CMSG_LEN(len), .cmsg_level = level, .cmsg_type = type };
-	size_t left = control->room - control->len, space = CMSG_SPACE(len);
-
-	if (left < sizeof(header) || sizeof(control->bytes) - control->len < space) {
-		control->cut = true;
-		return;
-	}
-	if (left < header.cmsg_len) {
-		control->cut = true;
-		header.cmsg_len = left;
-	}
-	memcpy(control->bytes + control->len, &header, sizeof(header));
-	memcpy(control->bytes + control->len + CMSG_LEN(0), data, header.cmsg_len - CMSG_LEN(0));
-	control->len += left < space ? left : space;
-}
-
-/* What the socket has asked to be told with each datagram: its group, and who sent it (the kernel, always). */
-static void make_control(const struct netlink_use *use, uint32_t group, struct control *control)
-{
-	const struct nl_pktinfo info = { .group = group };
-	const struct ucred kernel = { 0 };
-
-	if (option(use, SOL_NETLINK, NETLINK_PKTINFO))
-		put_control(control, SOL_NETLINK, NETLINK_PKTINFO, &info, sizeof(info));
-	if (option(use, SOL_SOCKET, SO_PASSCRED))
-		put_control(control, SOL_SOCKET, SCM_CREDENTIALS, &kernel, sizeof(kernel));
-}
-
-/* Fills in the rest of the guest's struct msghdr. 0 or -errno. */
-static int write_message(struct netlink_use *use, uint64_t addr, struct msghdr *message, const struct nl_datagram *datagram)
-{
-	struct control control = { .room = message->msg_control ? message->msg_controllen : 0 };
-	int r;
-
-	make_control(use, datagram->group, &control);
-	r = write_sender(use->e, use->t, datagram->group, (uint64_t)(uintptr_t)message->msg_name, message->msg_namelen);
-	if (r >= 0 && control.len)
-		r = guest_write(use->e, use->t, (uint64_t)(uintptr_t)message->msg_control, control.bytes, control.len);
-	message->msg_namelen = message->msg_name ? sizeof(struct sockaddr_nl) : message->msg_namelen;
-	message->msg_controllen = control.len;
-	message->msg_flags = (datagram->truncated ? MSG_TRUNC : 0) | (control.cut ? MSG_CTRUNC : 0);
-	return r < 0 ? r : guest_write(use->e, use->t, addr, message, sizeof(*message));
-}
-
-static int64_t receive_message(struct netlink_use *use, uint64_t addr, int flags)
-{
-	struct nl_datagram datagram;
-	struct msghdr message;
-	struct span span;
-	int64_t result;
-	int r;
-
-	r = read_message(use->e, use->t, addr, &message, &span);
-	if (r < 0)
-		return r;
-	result = receive_datagram(use, &span, flags, &datagram);
-	r = result >= 0 ? write_message(use, addr, &message, &datagram) : 0;
-	return r < 0 ? r : result;
-}
-
-int netlink_recvmsg(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
-{
-	_cleanup_(use_end) struct netlink_use use = { .handle = -1 };
-	int64_t r;
-
-	r = use_begin(e, t, info, &use);
-	if (r >= 0)
-		r = receive_message(&use, t->call.args[1], (int)t->call.args[2]);
-	return finish_receive(e, t, r, (int)t->call.args[2], v);
-}
-
-/* The time that recvmmsg(2) may take. 0 or -errno, the guest's. */
-static int set_deadline(struct engine *e, struct task *t)
-{
-	struct timespec limit;
-	uint64_t ns;
-	int r;
-
-	if (!t->call.args[4])
-		return 0;
-	r = guest_read(e, t, t->call.args[4], &limit, sizeof(limit));
-	if (r < 0)
-		return r;
-	if (limit.tv_nsec < 0 || !time_from_parts(limit.tv_sec, limit.tv_nsec, &ns))
-		return -EINVAL;
-	wait_until(e, t, time_add(t->call.start_ns, ns));
-	return 0;
-}
-
-/* call.progress counts the messages that are there already. */
-int netlink_recvmmsg(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
-{
-	_cleanup_(use_end) struct netlink_use use = { .handle = -1 };
-	const uint64_t *a = t->call.args;
-	uint64_t n = a[2] < MESSAGES_MAX ? a[2] : MESSAGES_MAX, addr;
-	int flags = (int)a[3];
-	int64_t r;
-
-	r = use_begin(e, t, info, &use);
-	if (r >= 0)
-		r = set_deadline(e, t);
-	while (r >= 0 && t->call.progress < n) {
-		addr = a[1] + t->call.progress * sizeof(struct mmsghdr);
-		r = receive_message(&use, addr, flags & ~MSG_WAITFORONE);
-		if (r >= 0)
-			r = write_length(e, t, addr, r);
-		t->call.progress += r >= 0;
-	}
-	if (r >= 0 || (t->call.progress && (r != -EAGAIN || flags & MSG_WAITFORONE || wait_timed_out(t) || wait_interrupted(t))))
-		return verdict_return(v, (int64_t)t->call.progress);
-	if (r != -EAGAIN)
-		return answer_error((int)r, v);
-	r = receive_later(e, t, flags, v);
-	return r >= 0 && v->kind == VERDICT_RETURN && t->call.progress ? verdict_return(v, (int64_t)t->call.progress) : (int)r;
-}
+/* --- options --- */
 
 int netlink_setsockopt(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
 {
