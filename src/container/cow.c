@@ -22,22 +22,11 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "container/cow_internal.h"
 #include "container/fsops.h"
-#include "container/internal.h"
 
-enum {
-	OPEN_UP_LIMIT = 2048, /* beyond this many entries a directory is bound as a whole instead of being opened up */
-	COPY_LIMIT = 1 << 20, /* a file beside opened-up directories is copied up to this size, else bound */
-	COPY_TOTAL_LIMIT = 64 << 20, /* of all of them */
-};
-
-struct cow {
-	struct stage *stage;
-	const char *source;    /* host path of the tree's root */
-	char layers[PATH_MAX]; /* directory of upper/ and work/ */
-	char kept[PATH_MAX];   /* overlay_dir resolved, or "" */
-	off_t copied;	       /* bytes of files that were copied instead of overlaid */
-};
+/* Beyond this many entries a directory is bound as a whole instead of being opened up. */
+enum { OPEN_UP_LIMIT = 2048 };
 
 static int cow_node(struct cow *cow, const char *path, struct error *err);
 
@@ -74,149 +63,16 @@ static bool is_replaced(const struct cow *cow, const char *path)
 	return mount && is_synthetic(mount->type);
 }
 
-/* The path as the container sees it. */
-static const char *inner_path(const struct cow *cow, const char *path)
+const char *cow_inner_path(const struct cow *cow, const char *path)
 {
 	return strcmp(cow->source, "/") == 0 ? path : path + strlen(cow->source);
 }
 
-static bool must_open_up(const struct cow *cow, const char *path)
+bool cow_must_open_up(const struct cow *cow, const char *path)
 {
 	if (cow->kept[0] && path_is_under(cow->kept, path))
 		return true;
 	return cow->stage->userns && mount_table_has_below(&cow->stage->mounts, path);
-}
-
-/* "/var/lib" -> "@var@lib": one file name for a path. */
-static void layer_name(const char *path, char *buf, size_t size)
-{
-	size_t n = 0;
-
-	for (; *path && n + 1 < size; path++)
-		buf[n++] = *path == '/' ? '@' : *path;
-	buf[n] = '\0';
-}
-
-/* Makes LAYERS/upper/NAME (like the lower layer) and LAYERS/work/NAME; a kept one may exist. */
-static int make_layers(const struct cow *cow, const char *path, const struct stat *st, char *upper, char *work,
-		       struct error *err)
-{
-	char name[NAME_MAX + 1];
-	int r;
-
-	layer_name(path, name, sizeof(name));
-	if (snprintf(upper, PATH_MAX, "%s/upper/%s", cow->layers, name) >= PATH_MAX ||
-	    snprintf(work, PATH_MAX, "%s/work/%s", cow->layers, name) >= PATH_MAX)
-		return error_set(err, ENAMETOOLONG, "%s", path);
-	if (mkdir(work, 0700) < 0 && errno != EEXIST)
-		return error_errno(err, errno, "cannot create %s", work);
-	if (mkdir(upper, 0700) < 0)
-		return errno == EEXIST ? 0 : error_errno(err, errno, "cannot create %s", upper);
-	r = copy_attributes(AT_FDCWD, upper, st);
-	return r < 0 ? error_errno(err, -r, "cannot set the attributes of %s", upper) : 0;
-}
-
-/*
- * In a user namespace the kernel cannot copy a directory up whose owner is not mapped (EOVERFLOW), so nothing could be created
- * below one. Where the guest is likely to write, the directories are made in the upper layer beforehand: an upper directory
- * shows the lower one's entries just as well.
- */
-static int make_upper_ancestors(const struct cow *cow, const char *path, const char *upper, const char *goal)
-{
-	size_t start = strcmp(path, "/") == 0 ? 0 : strlen(path);
-	char from[PATH_MAX], to[PATH_MAX];
-	struct stat st;
-
-	for (const char *p = goal + start; *p; p += strcspn(p, "/")) {
-		p += strspn(p, "/");
-		if (!*p)
-			break;
-		size_t end = (size_t)(p - goal) + strcspn(p, "/");
-
-		if (end >= sizeof(from) ||
-		    snprintf(to, sizeof(to), "%s%.*s", upper, (int)(end - start), goal + start) >= PATH_MAX)
-			return -ENAMETOOLONG;
-		memcpy(from, goal, end);
-		from[end] = '\0';
-		if (lstat(from, &st) < 0 || !S_ISDIR(st.st_mode) || must_open_up(cow, from))
-			return 0;
-		if (mkdir(to, 0700) == 0)
-			(void)copy_attributes(AT_FDCWD, to, &st);
-	}
-	return 0;
-}
-
-static void prepare_upper(const struct cow *cow, const char *path, const char *upper)
-{
-	const struct container_spec *spec = cow->stage->spec;
-	char cwd[PATH_MAX];
-
-	if (path_is_under("/var/tmp", path))
-		(void)make_upper_ancestors(cow, path, upper, "/var/tmp");
-	if (getcwd(cwd, sizeof(cwd)) && cwd[0] == '/' && path_is_under(cwd, path))
-		(void)make_upper_ancestors(cow, path, upper, cwd);
-	for (char **e = spec->envp; e && *e; e++) {
-		const char *value = strncmp(*e, "HOME=/", 6) == 0     ? *e + 5
-				    : strncmp(*e, "TMPDIR=/", 8) == 0 ? *e + 7
-								      : NULL;
-
-		if (value && path_is_under(value, path) && !strstr(value, "/.."))
-			(void)make_upper_ancestors(cow, path, upper, value);
-	}
-}
-
-/* In lowerdir a colon separates and a backslash escapes. */
-static void escape_lower(const char *path, char *buf, size_t size)
-{
-	size_t n = 0;
-
-	for (; *path && n + 2 < size; path++) {
-		if (*path == ':' || *path == '\\')
-			buf[n++] = '\\';
-		buf[n++] = *path;
-	}
-	buf[n] = '\0';
-}
-
-/* A read-only mount stays read-only, except the root itself, which needs mount points. */
-static unsigned mount_attributes(const struct cow *cow, const char *path)
-{
-	const struct mount_entry *entry = mount_table_containing(&cow->stage->mounts, path);
-	static const struct {
-		const char *word;
-		unsigned attribute;
-	} map[] = {
-		{ "nosuid", MOUNT_ATTR_NOSUID },
-		{ "nodev", MOUNT_ATTR_NODEV },
-		{ "noexec", MOUNT_ATTR_NOEXEC },
-	};
-	unsigned attributes = 0;
-
-	if (entry && strcmp(path, cow->source) != 0 && options_have(entry->options, "ro"))
-		attributes |= MOUNT_ATTR_RDONLY; /* a directory below one, when that had to be opened up */
-	for (size_t i = 0; entry && i < ARRAY_SIZE(map); i++)
-		if (options_have(entry->options, map[i].word))
-			attributes |= map[i].attribute;
-	return attributes;
-}
-
-static int create_overlay(struct cow *cow, const char *path, const struct stat *st, struct error *err)
-{
-	char lower[2 * PATH_MAX], upper[PATH_MAX], work[PATH_MAX];
-	struct fs_option options[] = {
-		{ "lowerdir", lower }, { "upperdir", upper }, { "workdir", work }, { 0 }, { 0 },
-	};
-	int r;
-
-	r = make_layers(cow, path, st, upper, work, err);
-	if (r < 0)
-		return r;
-	escape_lower(path, lower, sizeof(lower));
-	if (cow->stage->userns) {
-		options[3].key = "userxattr";
-		prepare_upper(cow, path, upper);
-	}
-	return fs_create("overlay", "overlay", options, mount_attributes(cow, path), err);
 }
 
 static int attach(struct cow *cow, int mount, const char *path, bool directory, struct error *err)
@@ -225,7 +81,7 @@ static int attach(struct cow *cow, int mount, const char *path, bool directory, 
 	char root[sizeof(cow->stage->path) + 8];
 	int r;
 
-	target = root_make(cow->stage->root, inner_path(cow, path), directory, err);
+	target = root_make(cow->stage->root, cow_inner_path(cow, path), directory, err);
 	if (target < 0)
 		return target;
 	r = fs_attach(mount, target, path, err);
@@ -283,7 +139,7 @@ static int make_plain_directory(struct cow *cow, const char *path, const struct 
 	char self[64];
 	int r;
 
-	fd = root_make(cow->stage->root, inner_path(cow, path), true, err);
+	fd = root_make(cow->stage->root, cow_inner_path(cow, path), true, err);
 	if (fd < 0)
 		return fd;
 	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
@@ -324,75 +180,11 @@ static int overlay_directory(struct cow *cow, const char *path, const struct sta
 	if (is_readonly_mount(cow, path))
 		mount = fs_clone(AT_FDCWD, path, false, &reason);
 	else
-		mount = create_overlay(cow, path, st, &reason);
+		mount = cow_create_overlay(cow, path, st, &reason);
 	if (mount < 0)
 		return do_without_overlay(cow, path, st, &reason, err);
 	r = attach(cow, mount, path, true, err);
 	return r < 0 ? r : mounts_below(cow, path, err);
-}
-
-/* The directory in the new tree that path's namesake goes into. Returns the descriptor. */
-static int open_parent(struct cow *cow, const char *path, struct error *err)
-{
-	const char *inner = inner_path(cow, path);
-	_cleanup_free_ char *directory = strndup(inner, (size_t)(strrchr(inner, '/') - inner));
-
-	if (!directory)
-		return error_set(err, ENOMEM, "out of memory");
-	return root_make(cow->stage->root, directory, true, err);
-}
-
-static int copy_symlink(struct cow *cow, const char *path, const struct stat *st, struct error *err)
-{
-	const char *name = strrchr(path, '/') + 1;
-	_cleanup_close_ int parent = -1;
-	char target[PATH_MAX];
-	ssize_t n;
-
-	n = readlink(path, target, sizeof(target) - 1);
-	if (n < 0)
-		return error_errno(err, errno, "cannot read the link %s", path);
-	target[n] = '\0';
-	parent = open_parent(cow, path, err);
-	if (parent < 0)
-		return parent;
-	if (symlinkat(target, parent, name) < 0 && errno != EEXIST)
-		return error_errno(err, errno, "cannot create the link %s", path);
-	(void)copy_attributes(parent, name, st);
-	return 0;
-}
-
-/* A single file cannot be overlaid. A small one is copied, so that it can be written, replaced and removed. */
-static int copy_file(struct cow *cow, const char *path, const struct stat *st, struct error *err)
-{
-	const char *name = strrchr(path, '/') + 1;
-	_cleanup_close_ int parent = -1, from = -1, to = -1;
-	int r;
-
-	from = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (from < 0)
-		return error_errno(err, errno, "cannot read %s", path);
-	parent = open_parent(cow, path, err);
-	if (parent < 0)
-		return parent;
-	to = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (to < 0)
-		return error_errno(err, errno, "cannot create the copy of %s", path);
-	r = copy_bytes(from, to, st->st_size);
-	if (r == 0)
-		r = copy_attributes(parent, name, st);
-	if (r < 0) {
-		(void)unlinkat(parent, name, 0);
-		return error_errno(err, -r, "cannot copy %s", path);
-	}
-	cow->copied += st->st_size;
-	return 0;
-}
-
-static bool may_copy(const struct cow *cow, const char *path, const struct stat *st)
-{
-	return S_ISREG(st->st_mode) && st->st_size <= COPY_LIMIT && cow->copied + st->st_size <= COPY_TOTAL_LIMIT &&
-	       !mount_table_find(&cow->stage->mounts, path);
 }
 
 /* What is not a directory: copied, else shown read-only, else left out. */
@@ -400,7 +192,7 @@ static int show_file(struct cow *cow, const char *path, const struct stat *st)
 {
 	struct error reason = { 0 };
 
-	if (may_copy(cow, path, st) && copy_file(cow, path, st, &reason) == 0)
+	if (cow_copy_file(cow, path, st, &reason) == 0)
 		return 0;
 	if (bind_readonly(cow, path, false, &reason) < 0)
 		log_debug("%s is left out: %s", path, reason.text);
@@ -458,7 +250,7 @@ static int open_up(struct cow *cow, const char *path, const struct stat *st, str
 	r = open_up_entries(cow, path, entries, n, r, err);
 	if (r < 0)
 		return r;
-	fd = root_open(cow->stage->root, inner_path(cow, path)[1] ? inner_path(cow, path) : ".", O_DIRECTORY);
+	fd = root_open(cow->stage->root, cow_inner_path(cow, path)[1] ? cow_inner_path(cow, path) : ".", O_DIRECTORY);
 	if (fd >= 0)
 		(void)utimensat(fd, "", times, AT_EMPTY_PATH);
 	return 0;
@@ -486,7 +278,7 @@ static bool is_empty_directory(const struct cow *cow, const char *path)
 
 static int show_directory(struct cow *cow, const char *path, const struct stat *st, struct error *err)
 {
-	if (must_open_up(cow, path))
+	if (cow_must_open_up(cow, path))
 		return open_up(cow, path, st, err);
 	if (strcmp(path, cow->source) != 0 && !mount_table_find(&cow->stage->mounts, path) &&
 	    is_empty_directory(cow, path))
@@ -503,7 +295,7 @@ static int cow_node(struct cow *cow, const char *path, struct error *err)
 	if (is_replaced(cow, path) && S_ISDIR(st.st_mode))
 		return make_plain_directory(cow, path, &st, err);
 	if (S_ISLNK(st.st_mode))
-		return copy_symlink(cow, path, &st, err);
+		return cow_copy_symlink(cow, path, &st, err);
 	if (S_ISDIR(st.st_mode))
 		return show_directory(cow, path, &st, err);
 	return show_file(cow, path, &st);
@@ -520,7 +312,7 @@ static int make_root_mount(struct cow *cow, struct error *err)
 
 static int use_kept_layers(struct cow *cow, const char *dir, struct error *err)
 {
-	static const char *const names[] = { "upper", "work" };
+	static const char *const names[] = { COW_UPPER, COW_WORK };
 	char path[PATH_MAX];
 
 	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
@@ -553,7 +345,7 @@ int cow_build(struct stage *stage, const char *source, struct error *err)
 		return error_errno(err, errno, "root %s", source);
 	if (!S_ISDIR(st.st_mode))
 		return error_errno(err, ENOTDIR, "root %s", source);
-	if (must_open_up(&cow, source)) {
+	if (cow_must_open_up(&cow, source)) {
 		r = make_root_mount(&cow, err);
 		return r < 0 ? r : open_up(&cow, source, &st, err);
 	}
