@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The backends: who implements engine/guest.h for a real guest. Chosen in exactly one place, supervisor/run.c.
+ * The backends: who implements engine/guest.h for a real guest. Chosen in exactly one place, supervisor/run_begin.c.
  *
  * Start-up, in this order:
  *	container_create()       the guest's first process exists and waits for a go-ahead

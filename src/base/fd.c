@@ -63,6 +63,19 @@ int fd_write_full(int fd, const void *buf, size_t len)
 	return 0;
 }
 
+int fd_copy(int from, int to)
+{
+	char buf[65536];
+	ssize_t n;
+	int r;
+
+	do {
+		n = fd_read_full(from, buf, sizeof(buf));
+		r = n < 0 ? (int)n : fd_write_full(to, buf, (size_t)n);
+	} while (n > 0 && r == 0);
+	return r;
+}
+
 int fd_read_file(int dirfd, const char *path, size_t limit, char **ret_text, size_t *ret_len)
 {
 	_cleanup_close_ int fd = -1;

@@ -16,6 +16,9 @@ ssize_t fd_read_full(int fd, void *buf, size_t len);
 /* Writes all len bytes, across EINTR and short writes. Returns 0 or -errno. */
 int fd_write_full(int fd, const void *buf, size_t len);
 
+/* Copies from where `from` stands to its end. Returns 0 or -errno. */
+int fd_copy(int from, int to);
+
 /*
  * Reads a whole file into a fresh NUL-terminated buffer (the NUL is not counted). dirfd/path as for openat(2).
  * -EFBIG beyond `limit` bytes. *ret_text is the caller's.

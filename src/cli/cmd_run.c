@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hermit run: one program, deterministically. Its options are made from the table in supervisor/options/options.c. */
+/* hermit run: one program, deterministically. Its options are made from the table in supervisor/options/options_table.c. */
 #include "cli/commands.h"
 #include "cli/run_arguments.h"
 #include "supervisor/exit_codes.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The arguments of `hermit run`, and of each command that runs a program the same way: the table of supervisor/options/options.c as
+ * The arguments of `hermit run`, and of each command that runs a program the same way: the table of supervisor/options/options_table.c as
  * options of a command line, plus files of options.
  */
 #ifndef HS_CLI_RUN_ARGUMENTS_H

@@ -151,7 +151,7 @@ expect 0 "delete --force of an unknown id"
 # ---- failures in the log ----
 run rt --log log --log-format json state nobody
 equal 1 "$(wc -l <log)" "one line in the log"
-equal "error container does not exist" "$(jq -r '.level + " " + .msg' log)" "the line"
+equal "error container does not exist: 'nobody'" "$(jq -r '.level + " " + .msg' log)" "the line"
 rm log
 run rt --log log --log-format=json list
 ok "nothing in the log on success" [ ! -s log ]

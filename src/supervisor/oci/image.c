@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <jansson.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -20,8 +19,9 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "supervisor/cache_directory.h"
+#include "supervisor/scratch.h"
 
-enum { NOT_FOUND = 127, DOCUMENT_LIMIT = 16 << 20, WALK_FDS = 16 };
+enum { NOT_FOUND = 127, DOCUMENT_LIMIT = 16 << 20 };
 
 static void cleanup_json(json_t **json)
 {
@@ -230,20 +230,6 @@ static int take_entrypoint(struct image *image, struct error *err)
 
 /* ---- files ---- */
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
-{
-	(void)st;
-	(void)kind;
-	(void)where;
-	(void)remove(path);
-	return 0;
-}
-
-static void remove_tree(const char *path)
-{
-	(void)nftw(path, remove_one, WALK_FDS, FTW_DEPTH | FTW_PHYS);
-}
-
 static int make_directories(char *path)
 {
 	for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
@@ -270,7 +256,7 @@ static int unpack(const struct image *image, struct error *err)
 	r = run_program((char *[]){ (char[]){ "umoci" }, (char[]){ "unpack" }, (char[]){ "--image" }, from, temporary, NULL }, err);
 	if (r == 0 && rename(temporary, image->bundle) < 0 && errno != EEXIST && errno != ENOTEMPTY)
 		r = error_errno(err, errno, "%s", image->bundle);
-	remove_tree(temporary);
+	scratch_remove(temporary);
 	return r;
 }
 
@@ -345,7 +331,7 @@ int image_mount(struct image *image, struct error *err)
 void image_close(struct image *image)
 {
 	if (image->scratch)
-		remove_tree(image->scratch);
+		scratch_remove(image->scratch);
 	strv_clear(&image->entrypoint);
 	free(image->digest);
 	free(image->bundle);

@@ -191,7 +191,7 @@ static int open_container(const struct runtime *rt, struct joining *j, struct er
 		return r;
 	r = state_dir_read(&j->dir, &j->state, err);
 	if (r < 0)
-		return r == -ENOENT ? error_set(err, ENOENT, STATE_NO_SUCH_CONTAINER) : r;
+		return r == -ENOENT ? state_no_such_container(j->request->id, err) : r;
 	r = check_status(j, state_status(&j->state), err);
 	if (r == 0)
 		r = load_options(j, err);

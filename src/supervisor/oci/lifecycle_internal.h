@@ -36,8 +36,31 @@ int check_console(const struct process_request *request, bool terminal, struct e
 /* Sends the master to the socket, or gives it to the caller. */
 int hand_over_console(struct container *c, const struct process_request *request, int *ret_console_fd, struct error *err);
 
+/* A container that exists: its directory, locked, and what state.json says. */
+struct known {
+	struct state_dir dir;
+	struct oci_runtime_state state;
+};
+
+#define KNOWN_NONE { .dir = STATE_DIR_NONE }
+
+/* -ENOENT when there is none, or its creation has not come to an end. */
+int known_open(struct known *k, const struct runtime *rt, const char *id, struct error *err);
+int known_set_status(struct known *k, enum oci_status status, struct error *err);
+void known_close(struct known *k);
+#define _cleanup_known_ __attribute__((cleanup(known_close)))
+#define _cleanup_state_ __attribute__((cleanup(oci_runtime_state_free)))
+
+/* -ESRCH in the words that engines look for. */
+int container_not_running(struct error *err);
+
+/* Frozen processes die when they are thawed. */
+void container_thaw(const struct oci_runtime_state *state);
+
 /* The cgroups that state.json names; NULL when there are none. */
 struct cgroup *cgroup_of_state(const struct oci_runtime_state *state);
+void cleanup_cgroup(struct cgroup **cgroup);
+#define _cleanup_cgroup_ __attribute__((cleanup(cleanup_cgroup)))
 
 /* The config.json that the container was made from. */
 int load_config(const struct state_dir *dir, struct oci_config *cfg, struct error *err);

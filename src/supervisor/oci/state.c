@@ -131,9 +131,9 @@ int state_dir_create(struct state_dir *dir, const char *root, const char *id, st
 	return r < 0 && (!err || !err->code) ? error_errno(err, -r, "%s", dir->path) : r;
 }
 
-static int no_such_container(struct error *err)
+int state_no_such_container(const char *id, struct error *err)
 {
-	return error_set(err, ENOENT, STATE_NO_SUCH_CONTAINER);
+	return error_set(err, ENOENT, STATE_NO_SUCH_CONTAINER, id);
 }
 
 int state_dir_look(struct state_dir *dir, const char *root, const char *id, struct error *err)
@@ -145,7 +145,7 @@ int state_dir_look(struct state_dir *dir, const char *root, const char *id, stru
 		return r;
 	r = open_directory(dir);
 	if (r == -ENOENT)
-		return no_such_container(err);
+		return state_no_such_container(id, err);
 	return r < 0 ? error_errno(err, -r, "%s", dir->path) : 0;
 }
 
@@ -157,7 +157,7 @@ int state_dir_open(struct state_dir *dir, const char *root, const char *id, stru
 	if (r == 0)
 		r = lock(dir, err);
 	if (r == -ENOENT || (r == 0 && !is_current(dir)))
-		return no_such_container(err);
+		return state_no_such_container(id, err);
 	return r;
 }
 

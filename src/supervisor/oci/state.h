@@ -23,7 +23,11 @@
 #include "oci/config.h"
 #include "oci/state.h"
 
-#define STATE_NO_SUCH_CONTAINER "container does not exist"
+/* The words that engines look for, of an id. */
+#define STATE_NO_SUCH_CONTAINER "container does not exist: '%s'"
+
+/* -ENOENT, in these words. */
+int state_no_such_container(const char *id, struct error *err);
 
 /* Zeroed with STATE_DIR_NONE before anything else. */
 struct state_dir {
@@ -43,7 +47,7 @@ int state_check_id(const char *id, struct error *err);
 /* Makes the directory, and ROOT where missing, and locks it. -EEXIST when there is one. */
 int state_dir_create(struct state_dir *dir, const char *root, const char *id, struct error *err);
 
-/* Opens and locks one that exists. -ENOENT with STATE_NO_SUCH_CONTAINER. */
+/* Opens and locks one that exists. -ENOENT as state_no_such_container(). */
 int state_dir_open(struct state_dir *dir, const char *root, const char *id, struct error *err);
 
 /* The same without waiting for the lock, for who only looks. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Guardian and supervisor of a container: see supervise.h. */
+/* The supervisor of a container, and how it and its guardian are made: see supervise.h. */
 #include "supervisor/oci/supervise.h"
 
 #include <errno.h>
@@ -21,181 +21,12 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "supervisor/oci/control.h"
+#include "supervisor/oci/guardian.h"
 #include "supervisor/evidence/event_log.h"
 #include "supervisor/exit_codes.h"
 #include "supervisor/evidence/observed.h"
 
 enum { GUARDIAN_DIED = SIGHUP, REQUEST_CAME = SIGIO };
-
-/* ---- both ---- */
-
-static int compare_fds(const void *a, const void *b)
-{
-	return *(const int *)a - *(const int *)b;
-}
-
-/* Everything but the standard descriptors, which become /dev/null, and those listed (-1: none). */
-static void keep_only(int *fds, size_t n)
-{
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC), from = 3;
-
-	for (int fd = 0; fd < 3; fd++)
-		if (null < 0 || dup2(null, fd) < 0)
-			(void)close(fd);
-	qsort(fds, n, sizeof(*fds), compare_fds);
-	for (size_t i = 0; i < n; i++) {
-		if (fds[i] < from)
-			continue;
-		if (fds[i] > from)
-			(void)close_range((unsigned)from, (unsigned)fds[i] - 1, 0);
-		from = fds[i] + 1;
-	}
-	(void)close_range((unsigned)from, ~0U, 0);
-}
-
-/* What the caller's shell or engine had set up is not ours. */
-static void reset_signals(void)
-{
-	sigset_t none;
-
-	for (int sig = 1; sig < NSIG; sig++)
-		(void)signal(sig, SIG_DFL);
-	(void)signal(SIGPIPE, SIG_IGN);
-	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-/* ---- the guardian ---- */
-
-struct guardian {
-	struct pollfd *polls; /* the supervisor's socket, then listeners */
-	size_t n;
-	int init_pidfd;
-};
-
-static int receive_fd(int socket, int *ret_fd)
-{
-	union {
-		char space[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control;
-	char byte;
-	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
-	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
-	struct cmsghdr *header;
-	ssize_t n;
-
-	*ret_fd = -1;
-	do {
-		n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-	} while (n < 0 && errno == EINTR);
-	if (n <= 0)
-		return n < 0 ? -errno : 0;
-	header = CMSG_FIRSTHDR(&message);
-	if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(ret_fd, CMSG_DATA(header), sizeof(int));
-	return 1;
-}
-
-static int send_fd(int socket, int fd)
-{
-	union {
-		char space[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = { 0 };
-	char byte = 'l';
-	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
-	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
-	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-
-	header->cmsg_level = SOL_SOCKET;
-	header->cmsg_type = SCM_RIGHTS;
-	header->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(header), &fd, sizeof(int));
-	return sendmsg(socket, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
-}
-
-/* Holds one more listener. Out of memory: it is let go, which is no worse than without a guardian. */
-static void hold(struct guardian *g, int listener)
-{
-	struct pollfd *grown = reallocarray(g->polls, g->n + 1, sizeof(*grown));
-
-	if (!grown) {
-		(void)close(listener);
-		return;
-	}
-	g->polls = grown;
-	g->polls[g->n++] = (struct pollfd){ .fd = listener }; /* POLLHUP is always asked for */
-}
-
-/* Nobody is left below a listener that hung up. */
-static void drop_finished(struct guardian *g)
-{
-	size_t kept = 1;
-
-	for (size_t i = 1; i < g->n; i++) {
-		if (g->polls[i].revents & (POLLHUP | POLLERR))
-			(void)close(g->polls[i].fd);
-		else
-			g->polls[kept++] = g->polls[i];
-	}
-	g->n = kept;
-}
-
-/* Until the supervisor lets go of its socket, which it does by ending. */
-static void guard(struct guardian *g)
-{
-	int listener, r = 1;
-
-	while (r > 0) {
-		if (poll(g->polls, g->n, -1) < 0)
-			continue;
-		if (g->polls[0].revents) {
-			r = receive_fd(g->polls[0].fd, &listener);
-			if (r > 0 && listener >= 0)
-				hold(g, listener);
-			continue;
-		}
-		drop_finished(g);
-	}
-}
-
-static bool ended_well(pid_t pid)
-{
-	int status = 0;
-
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return false;
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-static void kill_container(int init_pidfd)
-{
-	struct pollfd end = { .fd = init_pidfd, .events = POLLIN };
-
-	(void)pidfd_send_signal(init_pidfd, SIGKILL, NULL, 0);
-	while (poll(&end, 1, -1) < 0 && errno == EINTR)
-		;
-}
-
-static _Noreturn void guardian_main(int socket, int init_pidfd, pid_t supervisor)
-{
-	struct guardian g = { .init_pidfd = init_pidfd };
-	int keep[] = { socket, init_pidfd };
-
-	keep_only(keep, ARRAY_SIZE(keep));
-	(void)prctl(PR_SET_NAME, "hermit-guardian");
-	for (int sig = 1; sig < NSIG; sig++)
-		if (sig != SIGCHLD)
-			(void)signal(sig, SIG_IGN);
-	hold(&g, socket);
-	if (g.n == 1)
-		guard(&g);
-	if (!ended_well(supervisor))
-		kill_container(init_pidfd);
-	_exit(0);
-}
 
 /* ---- the supervisor ---- */
 
@@ -271,7 +102,7 @@ static int on_listener(void *arg, int listener)
 {
 	struct supervisor *s = arg;
 
-	return send_fd(s->guardian, listener);
+	return guardian_give(s->guardian, listener);
 }
 
 static void on_executed(void *arg)
@@ -483,7 +314,7 @@ static void start(struct supervisor *s)
 
 	if (container_run_start_hook(s->request->bundle->request.spec, c, &err) < 0) {
 		answer_starter(s, &err, EXIT_CODE_TOOL);
-		kill_container(s->init_pidfd);
+		guardian_kill_container(s->init_pidfd);
 		return;
 	}
 	if (s->request->untrapped)
@@ -501,7 +332,7 @@ static _Noreturn void supervisor_main(const struct supervise_request *request, i
 	(void)prctl(PR_SET_NAME, "hermit-sup");
 	if (prctl(PR_SET_PDEATHSIG, GUARDIAN_DIED) < 0 || getppid() != parent)
 		_exit(1);
-	keep_only(keep, ARRAY_SIZE(keep));
+	guardian_keep_only(keep, ARRAY_SIZE(keep));
 	if (wait_for_start(&s) < 0) {
 		(void)pidfd_send_signal(s.init_pidfd, SIGKILL, NULL, 0);
 		_exit(0);
@@ -511,6 +342,18 @@ static _Noreturn void supervisor_main(const struct supervise_request *request, i
 }
 
 /* ---- making them ---- */
+
+/* What the caller's shell or engine had set up is not ours. */
+static void reset_signals(void)
+{
+	sigset_t none;
+
+	for (int sig = 1; sig < NSIG; sig++)
+		(void)signal(sig, SIG_DFL);
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
 
 static _Noreturn void guardian_begin(const struct supervise_request *request, int report_fd)
 {

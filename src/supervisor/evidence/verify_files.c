@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The files of a verification: see verify_internal.h. */
+#include "supervisor/evidence/verify_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "supervisor/scratch.h"
+
+/* What a run leaves, under its name while it goes on. */
+static const char *const leavings[] = { "stdout", "stderr", "log.jsonl.zst", "files" };
+
+const char *verify_path(const struct verify *v, char path[VERIFY_PATH_SIZE], unsigned run, const char *name)
+{
+	const char *dir = strncmp(name, "files", 5) != 0 ? v->dir : v->layers;
+
+	if (run)
+		(void)snprintf(path, VERIFY_PATH_SIZE, "%.3900s/run%u.%s", dir, run, name);
+	else
+		(void)snprintf(path, VERIFY_PATH_SIZE, "%.3900s/%s", dir, name);
+	return path;
+}
+
+/* Can layers be kept below base while the guest works in cwd? */
+static bool is_apart(const char *base, const char *cwd)
+{
+	char real_base[VERIFY_PATH_SIZE], real_cwd[VERIFY_PATH_SIZE];
+	struct stat base_st, cwd_st;
+	size_t len;
+
+	if (!realpath(base, real_base) || !realpath(cwd, real_cwd) || stat(real_base, &base_st) < 0 || stat(real_cwd, &cwd_st) < 0)
+		return false;
+	if (access(real_base, W_OK | X_OK) < 0)
+		return false;
+	len = strlen(real_cwd);
+	if (strncmp(real_base, real_cwd, len) != 0)
+		return true;
+	if (len > 1 && real_base[len] != '/' && real_base[len] != '\0')
+		return true;
+	return base_st.st_dev != cwd_st.st_dev;
+}
+
+int verify_make_layers(struct verify *v, struct error *err)
+{
+	const char *bases[] = { getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm" };
+	const char *cwd = v->o->workdir ? v->o->workdir : ".";
+
+	for (size_t i = 0; i < ARRAY_SIZE(bases); i++) {
+		if (!bases[i] || bases[i][0] != '/' || !is_apart(bases[i], cwd))
+			continue;
+		(void)snprintf(v->layers, sizeof(v->layers), "%.3800s/hermit-verify-files-XXXXXX", bases[i]);
+		if (mkdtemp(v->layers))
+			return 0;
+	}
+	v->layers[0] = '\0';
+	return error_set(err, ENOENT, "--verify: no directory to keep changed files in (set TMPDIR to one outside of the working directory)");
+}
+
+int verify_make_dir(struct verify *v, struct error *err)
+{
+	if (!v->o->verify_dir)
+		return scratch_make(v->dir, sizeof(v->dir), "verify", err);
+	if (mkdir(v->o->verify_dir, 0700) < 0 || !realpath(v->o->verify_dir, v->dir))
+		return error_errno(err, errno, "--verify-dir: %s", v->o->verify_dir);
+	return 0;
+}
+
+int verify_capture_stdin(struct verify *v, struct error *err)
+{
+	char path[VERIFY_PATH_SIZE];
+	_cleanup_close_ int fd = open(verify_path(v, path, 0, "stdin"), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int r;
+
+	if (fd < 0)
+		return error_errno(err, errno, "%s", path);
+	if (isatty(STDIN_FILENO) || fcntl(STDIN_FILENO, F_GETFD) < 0)
+		return 0;
+	r = fd_copy(STDIN_FILENO, fd);
+	return r < 0 ? error_errno(err, -r, "capturing standard input") : 0;
+}
+
+int verify_put_aside(const struct verify *v, unsigned run, struct error *err)
+{
+	char from[VERIFY_PATH_SIZE], to[VERIFY_PATH_SIZE];
+
+	for (size_t i = 0; i < ARRAY_SIZE(leavings); i++)
+		if (rename(verify_path(v, from, 0, leavings[i]), verify_path(v, to, run, leavings[i])) < 0)
+			return error_errno(err, errno, "%s", to);
+	return 0;
+}
+
+void verify_forget_run(const struct verify *v, unsigned run)
+{
+	char path[VERIFY_PATH_SIZE];
+
+	for (size_t i = 0; i < ARRAY_SIZE(leavings); i++)
+		scratch_remove(verify_path(v, path, run, leavings[i]));
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a verification has found, for people and as JSON: see verify_internal.h. */
+#include "supervisor/evidence/verify_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "config.h"
+
+static void say_difference(const char *what, const struct difference *d)
+{
+	if (d->text[0])
+		(void)fprintf(stderr, "  %s: %s\n", what, d->text);
+}
+
+static void say_different(const struct verify *v)
+{
+	char label[24];
+	struct log_diff_options options = { .labels = { "run 1", label } };
+
+	(void)snprintf(label, sizeof(label), "run %u", v->differing);
+	(void)fprintf(stderr, "NOT equal: run %u differs from run 1\n", v->differing);
+	say_difference("end", &v->status);
+	say_difference("standard output", &v->output);
+	say_difference("standard error", &v->errors);
+	say_difference("files", &v->changes);
+	say_difference("events", &v->events);
+	if (v->log.kind != LOG_DIFF_NONE)
+		log_diff_print(stderr, &v->log, &options, isatty(STDERR_FILENO));
+	(void)fprintf(stderr, "kept: output and logs in %s, changed files in %s\n", v->dir, v->layers);
+}
+
+void verify_say(const struct verify *v)
+{
+	switch (v->verdict) {
+	case VERIFY_NO_RESULT:
+		(void)fprintf(stderr, "no result after %u of %" PRIu64 " runs: %s\n", v->done, v->o->verify, v->reason);
+		return;
+	case VERIFY_DIFFERENT:
+		say_different(v);
+		break;
+	case VERIFY_EQUAL:
+		(void)fprintf(stderr, "verified: %u runs are equal: exit status %d, %" PRIu64 " events, %" PRIu64 " changed files\n", v->done,
+			      v->first.result.exit_code, v->first.records, v->files);
+		break;
+	}
+	if (v->uncontrolled)
+		(void)fprintf(stderr, "note: %" PRIu64 " happenings were not under control: another time they can differ\n",
+			      v->uncontrolled);
+}
+
+static json_t *text_or_null(const char *text)
+{
+	return *text ? json_string(text) : json_null();
+}
+
+/* The difference of the logs, as log_diff_json() writes it. */
+static json_t *log_to_json(const struct verify *v)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	FILE *f;
+
+	if (v->log.kind == LOG_DIFF_NONE)
+		return json_null();
+	f = open_memstream(&text, &size);
+	if (!f)
+		return json_null();
+	log_diff_json(f, &v->log);
+	if (fclose(f) != 0)
+		return json_null();
+	return json_loads(text, 0, NULL) ?: json_null();
+}
+
+static json_t *difference_to_json(const struct verify *v)
+{
+	if (v->verdict != VERIFY_DIFFERENT)
+		return json_null();
+	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "run", (int)v->differing, "end", text_or_null(v->status.text), "stdout",
+			 text_or_null(v->output.text), "stderr", text_or_null(v->errors.text), "files", text_or_null(v->changes.text),
+			 "events", text_or_null(v->events.text), "log", log_to_json(v));
+}
+
+json_t *verify_to_json(const struct verify *v)
+{
+	static const char *const words[] = { [VERIFY_NO_RESULT] = "no_result", [VERIFY_EQUAL] = "equal", [VERIFY_DIFFERENT] = "different" };
+	_cleanup_free_ char *command = run_options_command_line(v->o);
+	char fingerprint[HASH_HEX_SIZE] = "";
+
+	(void)run_options_fingerprint(v->o, fingerprint);
+	return json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:b, s:i, s:i, s:I, s:I, s:I, s:i, s:o, s:o, s:o, s:o}", "format", "hermit-verify", "version",
+			 1, "tool", PACKAGE_VERSION, "command", command ?: "", "config", fingerprint, "verdict", words[v->verdict],
+			 "verified", v->verdict == VERIFY_EQUAL, "runs_wanted", (int)v->o->verify, "runs", (int)v->done, "events",
+			 (json_int_t)v->first.records, "changed_files", (json_int_t)v->files, "uncontrolled",
+			 (json_int_t)v->uncontrolled, "exit_code", v->first.result.exit_code, "reason", text_or_null(v->verdict == VERIFY_NO_RESULT ? v->reason : ""),
+			 "difference", difference_to_json(v), "kept", v->verdict == VERIFY_DIFFERENT ? json_string(v->dir) : json_null(),
+			 "kept_files", v->verdict == VERIFY_DIFFERENT ? json_string(v->layers) : json_null());
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Pause and resume: see lifecycle.h. */
+#include "supervisor/oci/lifecycle.h"
+
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "supervisor/oci/control.h"
+#include "supervisor/oci/lifecycle_internal.h"
+
+/*
+ * The supervisor stops letting anybody go on; that alone holds everybody who waits for it, and it keeps its listener, so nobody
+ * is lost. The freezer holds who computes meanwhile; it never gets hold of those who wait, so its success is not waited for.
+ */
+static int pause_trapped(const struct state_dir *dir, const struct cgroup *cgroup, struct error *err)
+{
+	const struct control_request request = { .verb = CONTROL_PAUSE };
+	struct control_answer answer;
+	int r;
+
+	r = control_call(dir->fd, &request, -1, &answer, err);
+	if (r == 0 && cgroup)
+		cgroup_freeze_begin(cgroup, true);
+	return r;
+}
+
+static int resume_trapped(const struct state_dir *dir, const struct cgroup *cgroup, struct error *err)
+{
+	const struct control_request request = { .verb = CONTROL_RESUME };
+	struct control_answer answer;
+
+	if (cgroup)
+		cgroup_freeze_begin(cgroup, false);
+	return control_call(dir->fd, &request, -1, &answer, err);
+}
+
+static int freeze(const struct cgroup *cgroup, bool frozen, struct error *err)
+{
+	return cgroup ? cgroup_freeze(cgroup, frozen, err) : error_set(err, ENOTSUP, "there is no cgroup freezer here");
+}
+
+int lifecycle_pause(const struct runtime *rt, const char *id, struct error *err)
+{
+	_cleanup_known_ struct known known = KNOWN_NONE;
+	_cleanup_cgroup_ struct cgroup *cgroup = NULL;
+	enum oci_status status;
+	int r;
+
+	r = known_open(&known, rt, id, err);
+	if (r < 0)
+		return r;
+	status = state_status(&known.state);
+	if (status == OCI_PAUSED)
+		return error_set(err, EALREADY, "container already paused");
+	if (status != OCI_RUNNING)
+		return container_not_running(err);
+	cgroup = cgroup_of_state(&known.state);
+	r = known.state.untrapped ? freeze(cgroup, true, err) : pause_trapped(&known.dir, cgroup, err);
+	return r < 0 ? r : known_set_status(&known, OCI_PAUSED, err);
+}
+
+int lifecycle_resume(const struct runtime *rt, const char *id, struct error *err)
+{
+	_cleanup_known_ struct known known = KNOWN_NONE;
+	_cleanup_cgroup_ struct cgroup *cgroup = NULL;
+	int r;
+
+	r = known_open(&known, rt, id, err);
+	if (r < 0)
+		return r;
+	if (state_status(&known.state) != OCI_PAUSED)
+		return error_set(err, EINVAL, "container not paused");
+	cgroup = cgroup_of_state(&known.state);
+	r = known.state.untrapped ? freeze(cgroup, false, err) : resume_trapped(&known.dir, cgroup, err);
+	return r < 0 ? r : known_set_status(&known, OCI_RUNNING, err);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a run depends on, as a hash and for people: see options.h. */
+#include "supervisor/options/options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "engine/policy/policy.h"
+
+static void hash_text(struct hash *h, const char *text)
+{
+	hash_add(h, text, strlen(text) + 1);
+}
+
+/* What a run depends on in the table of calls. */
+static void hash_policy(struct hash *h)
+{
+	for (int64_t nr = 0; nr <= POLICY_MAX_NR; nr++) {
+		const struct policy_row *row = policy_row(nr);
+		char text[160];
+
+		if (!row->name)
+			continue;
+		(void)snprintf(text, sizeof(text), "%d %s %d %u %d %u", (int)nr, row->name, (int)row->class, row->flags,
+			       row->error, row->cost_ns);
+		hash_text(h, text);
+	}
+}
+
+int run_options_outcome(const struct run_options *o, struct strv *list)
+{
+	enum { LISTED_MAX = 100 };
+	const struct option_spec *specs;
+	size_t n;
+	int r = 0;
+
+	specs = option_specs(&n);
+	for (size_t i = 0; i < n && r == 0; i++) {
+		struct strv values _cleanup_strv_ = { 0 };
+
+		if (!specs[i].outcome)
+			continue;
+		r = run_options_get(o, &specs[i], false, &values);
+		for (size_t j = 0; j < values.count && r == 0 && list->count < LISTED_MAX / 2; j++)
+			r = strv_addf(list, "--%s=%s", specs[i].name, values.items[j]);
+	}
+	for (size_t i = 0; i < o->argv.count && r == 0 && list->count < LISTED_MAX; i++)
+		r = strv_addf(list, "argument %zu: %s", i, o->argv.items[i]);
+	return r;
+}
+
+int run_options_fingerprint(const struct run_options *o, char ret_hex[HASH_HEX_SIZE])
+{
+	const struct option_spec *specs;
+	size_t n;
+	unsigned char digest[HASH_BYTES];
+	struct hash h;
+	int r;
+
+	specs = option_specs(&n);
+	hash_init(&h);
+	hash_text(&h, "hermit-options-1");
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_strv_ struct strv values = { 0 };
+
+		if (!specs[i].outcome)
+			continue;
+		r = run_options_get(o, &specs[i], true, &values);
+		if (r < 0)
+			return r;
+		hash_text(&h, specs[i].name);
+		for (size_t k = 0; k < values.count; k++)
+			hash_text(&h, values.items[k]);
+		hash_text(&h, "");
+	}
+	hash_text(&h, "argv");
+	for (size_t i = 0; i < o->argv.count; i++)
+		hash_text(&h, o->argv.items[i]);
+	hash_policy(&h);
+	hash_final(&h, digest);
+	hash_hex(digest, sizeof(digest), ret_hex);
+	return 0;
+}
