@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,6 +129,26 @@ bool fd_is_plain_file(const char *path)
 	struct stat st;
 
 	return stat(path, &st) < 0 || S_ISREG(st.st_mode);
+}
+
+int fd_check_writable(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char directory[PATH_MAX];
+	struct stat st;
+
+	if (!*path)
+		return -ENOENT;
+	if (stat(path, &st) == 0) {
+		if (S_ISDIR(st.st_mode))
+			return -EISDIR;
+		return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0 ? -errno : 0;
+	}
+	if (errno != ENOENT)
+		return -errno;
+	if (snprintf(directory, sizeof(directory), "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".") >= PATH_MAX)
+		return -ENAMETOOLONG;
+	return faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) < 0 ? -errno : 0;
 }
 
 int fd_replace_file(const char *path, const char *text)

@@ -31,6 +31,9 @@ int fd_write_file(int dirfd, const char *path, const char *text);
 /* Is there a regular file, or may there be one? Not of a device, a pipe or a directory, nor of a link to one. */
 bool fd_is_plain_file(const char *path);
 
+/* Could the file be written, or made where it is not there? Nothing is touched. Returns 0 or -errno. */
+int fd_check_writable(const char *path);
+
 /*
  * Makes text the whole content of a file (0644) in one step: nobody sees half of it, and a failure leaves what was there.
  * The file that a link names is replaced, not the link. What is there and no regular file (/dev/null, /dev/stdout, a pipe) is

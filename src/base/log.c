@@ -15,7 +15,8 @@ static struct {
 	bool json;
 	const char *program;
 	int unfinished; /* terminal with a line that has no end yet, -1: none */
-} sink = { 2, LOG_LEVEL_WARNING, false, "hermit", -1 };
+	int failure;    /* the first of writing, negative */
+} sink = { 2, LOG_LEVEL_WARNING, false, "hermit", -1, 0 };
 
 static const char *const level_names[] = {
 	[LOG_LEVEL_ERROR] = "error",
@@ -29,8 +30,14 @@ void log_setup(int fd, enum log_level level, bool json, const char *program)
 	sink.fd = fd;
 	sink.level = level;
 	sink.json = json;
+	sink.failure = 0;
 	if (program)
 		sink.program = program;
+}
+
+int log_failure(void)
+{
+	return sink.failure;
 }
 
 int log_level_parse(const char *name)
@@ -115,6 +122,7 @@ void log_message(enum log_level level, const char *format, ...)
 	char text[2048], line[4608];
 	va_list ap;
 	size_t n;
+	int r;
 
 	if (!log_enabled(level))
 		return;
@@ -128,5 +136,7 @@ void log_message(enum log_level level, const char *format, ...)
 	else
 		n = (size_t)snprintf(line, sizeof(line), "%s: %s: %s\n", sink.program, level_names[level], text);
 	log_wipe();
-	(void)fd_write_full(sink.fd, line, n);
+	r = fd_write_full(sink.fd, line, n);
+	if (r < 0 && !sink.failure)
+		sink.failure = r;
 }

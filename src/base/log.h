@@ -10,6 +10,9 @@ enum log_level { LOG_LEVEL_ERROR = 1, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEV
 /* Chooses where and how much; fd is borrowed. json: one object a line, as container engines parse it. */
 void log_setup(int fd, enum log_level level, bool json, const char *program);
 
+/* The first failure to write a message since log_setup(), or 0: -errno. */
+int log_failure(void);
+
 /* "off" .. "debug" (also "error", "warn", "warning", "info", "trace"); -1 for an unknown name. */
 int log_level_parse(const char *name);
 

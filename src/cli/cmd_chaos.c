@@ -164,7 +164,7 @@ int cmd_chaos(int argc, char **argv)
 	if (r < 0)
 		log_error("%s", err.text);
 	else
-		status = explore_main(&a.x);
+		status = run_arguments_end(&a.run, explore_main(&a.x));
 	if (a.x.out_regex)
 		regfree(&a.regex);
 	run_arguments_clear(&a.run);

@@ -99,7 +99,7 @@ int cmd_ci(int argc, char **argv)
 	if (r < 0)
 		log_error("%s", err.text);
 	else
-		status = ci_main(&a.ci);
+		status = run_arguments_end(&a.run, ci_main(&a.ci));
 	run_arguments_clear(&a.run);
 	return status;
 }

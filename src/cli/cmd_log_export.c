@@ -31,7 +31,7 @@ struct arguments {
 };
 
 static const struct argp_option options[] = {
-	{ "format", KEY_FORMAT, "FORMAT", 0, "perfetto (also for chrome://tracing) or html", 0 },
+	{ "format", KEY_FORMAT, "FORMAT", 0, "perfetto (also for chrome://tracing) or html (default: by the end of the output's name: .json, .perfetto, .html)", 0 },
 	{ "output", 'o', "FILE", 0, "where to write (default: '-', standard output)", 0 },
 	{ "max-events", KEY_MAX_EVENTS, "N", 0, "stop after N events, 0: never (default: 200000 for html, 0 for perfetto)", 0 },
 	{ "title", KEY_TITLE, "TEXT", 0, "title of the page (default: the name of the log)", 0 },
@@ -45,12 +45,34 @@ static enum format parse_format(const char *name)
 	return !strcmp(name, "html") ? FORMAT_HTML : FORMAT_NONE;
 }
 
-static error_t parse_end(const struct arguments *a, struct argp_state *state)
+/* By the name of what is written, where no format is asked for. */
+static enum format format_of(const char *output)
+{
+	static const struct {
+		const char *suffix;
+		enum format format;
+	} suffixes[] = {
+		{ ".html", FORMAT_HTML },
+		{ ".htm", FORMAT_HTML },
+		{ ".json", FORMAT_PERFETTO },
+		{ ".perfetto", FORMAT_PERFETTO },
+	};
+	const char *dot = output ? strrchr(output, '.') : NULL;
+
+	for (size_t i = 0; dot && i < ARRAY_SIZE(suffixes); i++)
+		if (!strcmp(dot, suffixes[i].suffix))
+			return suffixes[i].format;
+	return FORMAT_NONE;
+}
+
+static error_t parse_end(struct arguments *a, struct argp_state *state)
 {
 	if (!a->path)
 		argp_error(state, "which log? ('-': standard input)");
 	if (a->format == FORMAT_NONE)
-		argp_error(state, "which format? --format=perfetto or --format=html");
+		a->format = format_of(a->output);
+	if (a->format == FORMAT_NONE)
+		argp_error(state, "which format? --format=perfetto or --format=html, or a name for --output that ends in .json or .html");
 	return 0;
 }
 

@@ -9,10 +9,11 @@
 int cmd_run(int argc, char **argv)
 {
 	_cleanup_run_arguments_ struct run_arguments arguments = { 0 };
-	int r;
+	int r, status;
 
 	r = run_arguments_parse(&arguments, "run", argc, argv);
 	if (r != 0)
 		return r < 0 ? EXIT_CODE_TOOL : 0;
-	return arguments.options.verify ? verify_main(&arguments.options) : observed_main(&arguments.options);
+	status = arguments.options.verify ? verify_main(&arguments.options) : observed_main(&arguments.options);
+	return run_arguments_end(&arguments, status);
 }

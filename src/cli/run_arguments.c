@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "cli/commands.h"
+#include "supervisor/exit_codes.h"
 
 enum {
 	KEY_FIRST = 0x100, /* + 2 * index of an option, + 1 for its alias */
@@ -219,6 +220,18 @@ int run_arguments_setup_log(struct run_arguments *a, const char *program, struct
 	}
 	log_setup(fd, (enum log_level)level, false, program);
 	return 0;
+}
+
+int run_arguments_end(const struct run_arguments *a, int status)
+{
+	int failure = log_failure();
+
+	if (a->log_fd <= 0 || !failure)
+		return status;
+	log_setup(STDERR_FILENO, arg_log_level, false, NULL);
+	log_error("--log-file: cannot write %s: %s; messages are missing from it. This is a failure of the tool; by itself the status was %d",
+		  a->options.log_file, strerrordesc_np(-failure), status);
+	return EXIT_CODE_TOOL;
 }
 
 static int write_text(const char *path, const char *text, struct error *err)

@@ -31,6 +31,12 @@ int run_arguments_parse(struct run_arguments *a, const char *command, int argc, 
 int run_arguments_setup_log(struct run_arguments *a, const char *program, struct error *err);
 
 /*
+ * The exit status of the program when everything else has ended with `status`: where messages could not be written to --log-file, that is
+ * said on standard error, and the tool has failed.
+ */
+int run_arguments_end(const struct run_arguments *a, int status);
+
+/*
  * The options of a run (those that are wanted; NULL: all) as argp wants them, followed by `own`. The caller frees with
  * run_arguments_argp_free(). run_arguments_spec() finds the option of a key that argp hands out, NULL for other keys. Keys of
  * `own` options are letters that no option of a run has, or above 0x10000.

@@ -18,16 +18,24 @@ static int64_t since_ns(const struct timespec *then, const struct timespec *now)
 	return (now->tv_sec - then->tv_sec) * 1000000000 + now->tv_nsec - then->tv_nsec;
 }
 
-void progress_start(struct progress *p, int fd, unsigned run, unsigned runs)
+void progress_clock_start(struct progress_clock *clock)
 {
-	*p = (struct progress){ .fd = isatty(fd) ? fd : -1, .run = run, .runs = runs };
-	(void)clock_gettime(CLOCK_MONOTONIC, &p->start);
-	p->shown = p->start;
+	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &clock->start);
+	clock->shown = clock->start;
 }
 
+void progress_start(struct progress *p, int fd, unsigned run, unsigned runs, struct progress_clock *clock)
+{
+	*p = (struct progress){ .fd = isatty(fd) ? fd : -1, .run = run, .runs = runs, .clock = clock ?: &p->own };
+	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &p->begin);
+	if (!clock)
+		progress_clock_start(&p->own);
+}
+
+/* ns: since the last count; 0 where the clock has not moved. */
 static void show(struct progress *p, struct engine *e, int64_t ns)
 {
-	uint64_t turns = engine_turn(e), rate = (turns - p->shown_turns) * 1000000000 / (uint64_t)ns;
+	uint64_t turns = engine_turn(e), rate = ns > 0 ? (turns - p->shown_turns) * 1000000000 / (uint64_t)ns : 0;
 	char line[160], which[40] = "", virtual_time[FORMAT_SIZE];
 	int n;
 
@@ -44,16 +52,15 @@ static void on_event(void *arg, struct engine *e, const struct event *event)
 {
 	struct progress *p = arg;
 	struct timespec now;
-	int64_t ns;
 
 	if (p->fd < 0)
 		return;
 	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	ns = since_ns(&p->shown, &now);
-	if (ns < PERIOD_NS || since_ns(&p->start, &now) < QUIET_NS)
+	if (since_ns(&p->clock->shown, &now) < PERIOD_NS || since_ns(&p->clock->start, &now) < QUIET_NS)
 		return;
-	p->shown = now;
-	show(p, e, ns);
+	p->clock->shown = now;
+	show(p, e, since_ns(&p->begin, &now));
+	p->begin = now;
 }
 
 struct engine_observer progress_observer(struct progress *p)

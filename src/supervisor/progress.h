@@ -12,15 +12,23 @@
 
 #include "engine/engine.h"
 
+/* Since when somebody waits, and when he was told last. */
+struct progress_clock {
+	struct timespec start, shown;
+};
+
 struct progress {
 	int fd;          /* terminal, -1: be silent */
 	unsigned run, runs; /* "run 1 of 2" when runs > 1 */
-	struct timespec start, shown;
+	struct progress_clock *clock, own;
+	struct timespec begin; /* of counting shown_turns */
 	uint64_t shown_turns;
 };
 
-/* fd: where to write, if that is a terminal. */
-void progress_start(struct progress *p, int fd, unsigned run, unsigned runs);
+void progress_clock_start(struct progress_clock *clock);
+
+/* fd: where to write, if that is a terminal. clock: of all runs, or NULL for one of this run. */
+void progress_start(struct progress *p, int fd, unsigned run, unsigned runs, struct progress_clock *clock);
 struct engine_observer progress_observer(struct progress *p);
 
 /* Wipes the line. */

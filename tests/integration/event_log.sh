@@ -63,7 +63,9 @@ expect_err_has 'argument 0: true in log A, argument 0: ' "without different opti
 run "$hermit" log-diff --any-config log1 seed1
 expect 123 "different seeds differ"
 
-run "$hermit" run --log-events=/dev/full -- "${guest[@]}"
+# Of our own: the machine's may be missing.
+mknod full c 1 7 2>/dev/null || ln -s /dev/full full
+run "$hermit" run --log-events=full -- "${guest[@]}"
 expect 125 "a log that cannot be written"
 expect_err_has 'event log is incomplete: No space left on device' "a log that cannot be written"
 run "$hermit" run --log-events=missing/log -- true
@@ -140,6 +142,21 @@ run "$hermit" log-export --format=html -o export.pipe cut
 expect 125 "log-export to a pipe of a log that is cut off"
 ok "a pipe or a device is not removed" [ -p export.pipe ]
 wait $!
+for name in page.htm page.html; do
+	run "$hermit" log-export -o $name log1
+	ok "the format by the name: $name" grep -q '\["E",2,1,0,' $name
+done
+for name in trace.perfetto trace.json; do
+	run "$hermit" log-export -o $name log1
+	ok "the format by the name: $name" jq -e '.traceEvents | length > 2' $name
+done
+run "$hermit" log-export --format=perfetto -o trace.html log1
+ok "the format that is asked for" jq -e '.traceEvents | length > 2' trace.html
+for output in '' -o- -otrace.txt; do
+	# shellcheck disable=SC2086 # an option or nothing
+	run "$hermit" log-export $output log1
+	expect 125 "no format, and none in the name: $output"
+done
 run "$hermit" log-export --format=gif log1
 expect 125 "log-export: unknown format"
 
@@ -148,11 +165,36 @@ expect_err_has '^  turns +[0-9]+, 1 changes of thread' "summary"
 expect_err_has '^  again +hermit run --summary -- true' "summary: the command line"
 ok "report: the calls" jq -e '.calls.total == ([.calls.by_name[]] | add) and .calls.total == ([.calls.by_class[]] | add)' report1
 ok "report: how it ended" [ "$(jq -r '.end, .guest.exit_code, .format' report1 | xargs)" = "exited 0 hermit-run-report" ]
-run "$hermit" run --report=/dev/full -- true
+run "$hermit" run --report=full -- true
 expect 125 "a report that cannot be written"
+ln -s . loop
+for option in --report --record-schedule; do
+	for path in missing/file . loop/ ''; do
+		run "$hermit" run $option="$path" -- sh -c 'echo runs'
+		expect 125 "$option=$path"
+		expect_out "" "$option=$path: said before the program runs"
+		expect_err_has "^hermit: $option: cannot write $path: " "$option=$path: what and why"
+	done
+	run "$hermit" run $option=new -- true
+	expect 0 "$option for a new file"
+	rm new
+done
+run "$hermit" run --verify --report=new -- true
+expect 125 "--verify has no report of one run"
+
+# What the tool says goes to a place that is full: said once, on standard error, and not taken for the program's doing.
+run "$hermit" run --verify --log=info --log-file=full -- sh -c 'echo runs; exit 3'
+expect 125 "messages that cannot be written"
+expect_out runs "messages that cannot be written: the program runs"
+ok "messages that cannot be written: said once" test "$(grep -c 'cannot write full' err)" = 1
+expect_err_has "^hermit: --log-file: cannot write full: No space left on device; messages are missing from it. This is a failure of the tool; by \
+itself the status was 3" "messages that cannot be written: said"
+run "$hermit" run -q --verify --log=info --log-file=messages -- sh -c 'exit 3'
+expect 3 "messages that can be written"
+ok "messages that can be written: there they are" test "$(cat messages)" = "hermit: info: run 1 of 2
+hermit: info: run 2 of 2"
 
 # A device that cannot be written to is still there afterwards.
-mknod full c 1 7 2>/dev/null || ln -s /dev/full full
 run "$hermit" log-export --format=perfetto -o full log1
 expect 125 "an export that cannot be written"
 ok "an export does not remove a device" [ ! -f full ]

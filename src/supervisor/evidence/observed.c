@@ -57,7 +57,7 @@ int observed_run(struct observed *ob, const struct run_options *o, struct run_re
 	request->n_observers = 0;
 	observers[request->n_observers++] = tally_observer(&ob->tally);
 	observers[request->n_observers++] = (struct engine_observer){ .event = on_event, .arg = ob };
-	progress_start(&progress, ob->progress_fd, ob->run, ob->runs);
+	progress_start(&progress, ob->progress_fd, ob->run, ob->runs, ob->clock);
 	observers[request->n_observers++] = progress_observer(&progress);
 	if (o->stacktrace_at)
 		observers[request->n_observers++] = (struct engine_observer){ .event = on_turn, .arg = (void *)o };
@@ -75,7 +75,8 @@ int observed_run(struct observed *ob, const struct run_options *o, struct run_re
 		request->engine.results = true;
 	}
 	r = run_guest(request, &ob->result, err);
-	progress_stop();
+	if (!ob->clock)
+		progress_stop();
 	request->observers = NULL;
 	request->n_observers = 0;
 	if (r < 0 || !log)
@@ -98,6 +99,22 @@ static int open_log(const struct run_options *o, struct observed *ob, struct err
 	if (ob->log_fd < 0)
 		return error_errno(err, standard ? -ob->log_fd : errno, "--log-events: %s", o->log_events);
 	ob->compress = event_log_is_compressed(o->log_events);
+	return 0;
+}
+
+/* What is written at the end: that it cannot be is said before the run, not after it. */
+static int check_outputs(const struct run_options *o, struct error *err)
+{
+	const struct {
+		const char *option, *path;
+	} outputs[] = { { "--report", o->report }, { "--record-schedule", o->record_schedule } };
+	int r;
+
+	for (size_t i = 0; i < ARRAY_SIZE(outputs); i++) {
+		r = outputs[i].path && strcmp(outputs[i].path, "-") != 0 ? fd_check_writable(outputs[i].path) : 0;
+		if (r < 0)
+			return error_errno(err, -r, "%s: cannot write %s", outputs[i].option, outputs[i].path);
+	}
 	return 0;
 }
 
@@ -200,7 +217,9 @@ int observed_request(const struct run_options *o, struct run_request *request, c
 	struct error err = { 0 };
 	int r;
 
-	r = open_log(o, &ob, &err);
+	r = check_outputs(o, &err);
+	if (r == 0)
+		r = open_log(o, &ob, &err);
 	if (r == 0)
 		r = read_schedule(o, &followed, &ob, &err);
 	if (r < 0) {

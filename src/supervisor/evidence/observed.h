@@ -21,6 +21,7 @@ struct observed {
 	bool compress;
 	int progress_fd; /* -1: no progress */
 	unsigned run, runs;
+	struct progress_clock *clock; /* of several runs, whose line then stays between them; NULL: of this one */
 	struct schedule *record; /* NULL: not wanted */
 	struct schedule *follow; /* NULL: choices are free */
 	/* What was observed. */

@@ -98,6 +98,8 @@ int run_options_check(const struct run_options *o, struct error *err)
 		return error_set(err, EINVAL, "--verify and --replay-schedule exclude each other");
 	if (o->verify && o->log_events)
 		return error_set(err, EINVAL, "--verify and --log-events exclude each other: --verify-dir keeps the logs of all runs");
+	if (o->verify && (o->report || o->summary))
+		return error_set(err, EINVAL, "--verify excludes --report and --summary, which are about one run: --verify-json has the result of all");
 	if (o->keep_instructions && o->cpu != CPUID_HOST)
 		return error_set(err, EINVAL, "--keep-instructions and --cpu exclude each other: programs would see this processor");
 	if (o->keep_instructions && o->tsc != RUN_TSC_AUTO)
