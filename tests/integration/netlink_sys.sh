@@ -71,6 +71,64 @@ ip link add br type bridge 2>/dev/null && ip link set aa master br && show 'a br
 exit 0
 X
 
+# What was opened before its device got another name is still that device's, whoever has the name by now; with the device it goes.
+cat >opened.py <<'X'
+import errno, os, socket, subprocess
+AT = "/sys/class/net"
+FILES = "ifindex address mtu operstate tx_queue_len type uevent statistics/rx_bytes carrier_changes".split()
+def ip(line):
+    subprocess.run(["ip", *line.split()], check=True)
+def attempt(what, *arguments):
+    try:
+        return what(*arguments)
+    except OSError as error:
+        return errno.errorcode[error.errno]
+def again(f):
+    return attempt(os.lseek, f, 0, os.SEEK_SET), attempt(os.read, f, 4096)
+def part(f):
+    return attempt(os.lseek, f, 1, os.SEEK_SET), attempt(os.read, f, 4096)
+def vector(f):
+    buffers = [bytearray(1), bytearray(4000)]
+    n = attempt(os.preadv, f, buffers, 0)
+    return n if isinstance(n, str) else (n, b"".join(buffers)[:n])
+def by(directory, file):
+    try:
+        f = os.open(file, os.O_RDONLY, dir_fd=directory)
+    except OSError as error:
+        return errno.errorcode[error.errno]
+    try:
+        return attempt(os.read, f, 4096)
+    finally:
+        os.close(f)
+ip("link add aa type veth peer name zz")
+ip("link set aa mtu 1400")
+mine = {file: os.open(f"{AT}/aa/{file}", os.O_RDONLY) for file in FILES}
+read = {file: os.open(f"{AT}/aa/{file}", os.O_RDONLY) for file in FILES}
+for f in read.values():
+    os.read(f, 4096)
+directory = os.open(f"{AT}/aa", os.O_RDONLY | os.O_DIRECTORY)
+ip("link set aa name mm")
+ip("link add aa type veth peer name bb")
+for file in FILES:
+    now, other = open(f"{AT}/mm/{file}", "rb").read(), open(f"{AT}/aa/{file}", "rb").read()
+    print(file, attempt(os.read, mine[file], 4096) == now, again(mine[file])[1] == now, part(mine[file])[1] == now[1:], vector(mine[file])[1] == now,
+          again(read[file])[1] == now, by(directory, file) == now, now == other)
+print(int(attempt(os.pread, mine["ifindex"], 10, 0)) == socket.if_nametoindex("mm"), sorted(os.listdir(directory)) == sorted(os.listdir(f"{AT}/mm")))
+ip("link del mm")
+for file in FILES:
+    print(file, again(mine[file]), part(mine[file]), vector(mine[file]), attempt(os.pread, read[file], 10, 1), by(directory, file))
+print(os.listdir(directory))
+X
+
+# shellcheck disable=SC2086 # words
+run $natively sh -c 'mount -t sysfs sysfs /sys && python3 opened.py'
+expect 0 "natively, what is open stays"
+cp out native
+run "$hermit" run --strict -- python3 opened.py
+expect 0 "what is open stays"
+ok "as natively" diff native out
+ok "of nine files, with other contents than those of who has the name" test "$(grep -c 'True True True True True True' out)" = 9
+
 # shellcheck disable=SC2086 # words
 run $natively env natively=1 look="$work/look.py" sh links.sh
 cp out native

@@ -5,8 +5,10 @@
  */
 #include "backend/notify/notify.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,6 +230,65 @@ static int full_name(const struct notify *n, int fd, char *buf, size_t size)
 	return 0;
 }
 
+/* ---- network devices: what is open keeps the name that it was opened by, when the device is called otherwise by now ---- */
+
+static const char NET_DEVICES[] = "/sys/devices/virtual/net/";
+
+static bool is_file(int directory, const char *name, const struct stat *file)
+{
+	struct stat st;
+
+	return fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_dev == file->st_dev && st.st_ino == file->st_ino;
+}
+
+/* The device that has the file as its `below` ("/mtu"); "" when there is none any more. Node numbers of sysfs are not used twice. */
+static void find_device(int directory, const char *below, const struct stat *file, char ret_name[NAME_MAX + 1])
+{
+	int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *devices = fd < 0 ? NULL : fdopendir(fd);
+	char path[NAME_MAX + 1 + PATH_SIZE];
+	const struct dirent *entry;
+
+	ret_name[0] = '\0';
+	if (!devices) {
+		cleanup_close(&fd);
+		return;
+	}
+	while (!ret_name[0] && (entry = readdir(devices))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		(void)snprintf(path, sizeof(path), "%s%s", entry->d_name, below);
+		if (is_file(directory, path, file))
+			(void)snprintf(ret_name, NAME_MAX + 1, "%s", entry->d_name);
+	}
+	(void)closedir(devices);
+}
+
+/* buf: the usual name, path: the one in the task's mount namespace. A device that is gone has no name: ".../net//mtu". */
+static int follow_device(const struct notify *n, pid_t tid, int fd, const char *path, char *buf, size_t size)
+{
+	const size_t before = sizeof(NET_DEVICES) - 1;
+	char there[PATH_SIZE + 32], name[NAME_MAX + 1], below[PATH_SIZE];
+	_cleanup_close_ int directory = -1;
+	struct stat st;
+	size_t tail;
+	int r;
+
+	if (!tid || strncmp(buf, NET_DEVICES, before) != 0 || !buf[before] || fstat(fd, &st) < 0)
+		return 0;
+	tail = strlen(buf + before);
+	if (strlen(path) <= tail)
+		return 0;
+	(void)snprintf(there, sizeof(there), "%d/root%.*s", (int)tid, (int)(strlen(path) - tail), path);
+	directory = openat(n->proc_fd, there, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (directory < 0 || is_file(directory, buf + before, &st))
+		return 0;
+	(void)snprintf(below, sizeof(below), "%s", buf + before + strcspn(buf + before, "/"));
+	find_device(directory, below, &st, name);
+	r = snprintf(buf, size, "%s%s%s", NET_DEVICES, name, below);
+	return r < (int)size ? 0 : -ENAMETOOLONG;
+}
+
 int objects_name(struct notify *n, pid_t tid, int fd, char *buf, size_t size)
 {
 	const struct object_mount *mount;
@@ -255,7 +316,9 @@ int objects_name(struct notify *n, pid_t tid, int fd, char *buf, size_t size)
 	len = strcmp(mount->point, "/") != 0 ? strlen(mount->point) : 0;
 	below = strncmp(path, mount->point, len) == 0 ? path + len : "";
 	r = snprintf(buf, size, "%s%s%s", place, strcmp(mount->root, "/") != 0 ? mount->root : "", below);
-	return r < (int)size ? 0 : -ENAMETOOLONG;
+	if (r >= (int)size)
+		return -ENAMETOOLONG;
+	return strcmp(mount->type, "sysfs") == 0 ? follow_device(n, tid, fd, path, buf, size) : 0;
 }
 
 int notify_handle_object(struct guest *g, int task, int handle, char *buf, size_t size)

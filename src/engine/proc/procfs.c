@@ -80,13 +80,21 @@ static const struct procfs_row *find_of_task(struct procfs_view *view)
 	return look_up(&procfs_task_table, view->rest);
 }
 
+/* Below the directory of a network device; one that is gone has no name, and its files say what the kernel's say. */
+static const struct procfs_row *find_of_device(const struct procfs_view *view)
+{
+	static const struct procfs_row gone = { .action = PROCFS_REFUSE, .error = ENODEV };
+
+	return view->rest[0] == '/' ? &gone : look_up(&procfs_sysfs_net_table, view->rest);
+}
+
 const struct procfs_row *procfs_find(struct procfs_view *view)
 {
 	view->rest = view->name;
 	if (take_word(&view->rest, "/proc/sys/"))
 		return look_up(&procfs_sysctl_table, view->rest);
 	if (take_word(&view->rest, "/sys/devices/virtual/net/"))
-		return look_up(&procfs_sysfs_net_table, view->rest);
+		return find_of_device(view);
 	if (take_word(&view->rest, "/sys/"))
 		return look_up(&procfs_sysfs_table, view->rest);
 	if (!take_word(&view->rest, "/proc/"))
