@@ -144,6 +144,7 @@ struct container_spec {
 	size_t n_writable;
 	bool cow_cwd;            /* the current directory is copy-on-write too; otherwise it is written for real */
 	bool private_tmp;        /* /tmp is an empty tmpfs; otherwise it is part of the view */
+	bool cow_binds;          /* ROOT_HOST_COW: binds of files that this view has are binds of the view: nothing is written for real */
 	const char *overlay_dir; /* NULL: upper layers on a tmpfs, thrown away; else they are kept in this directory */
 	bool plain_mounts;       /* do not make /proc, /dev and /sys of our own (OCI: .mounts has them all) */
 
@@ -164,6 +165,7 @@ struct container_spec {
 	const struct container_join *joins;
 	size_t n_joins;
 	bool network_host; /* no network namespace of its own */
+	bool fixed_macs;   /* in a network namespace that is joined: see net_joined.c */
 	bool network_pair; /* container_pair in the network namespace of its own */
 
 	bool own_init; /* process 1 is our own reaper and the guest is process CONTAINER_GUEST_PID; else the guest is 1 */

@@ -159,6 +159,8 @@ static int set_up(const struct container_spec *spec, const struct child_ends *en
 		r = net_loopback_up(err);
 	if (r == 0 && (ends->namespaces & CLONE_NEWNET) && spec->network_pair)
 		r = net_pair_up(err);
+	if (r == 0 && joins_network(spec))
+		r = net_configure_joined(spec->fixed_macs, err);
 	if (r == 0)
 		r = root_enter(spec, ends, err);
 	if (r == 0 && (ends->namespaces & CLONE_NEWNET))

@@ -126,6 +126,12 @@ int devices_standard_nodes(const struct container_spec *spec, int root, struct e
 int mounts_prepare(struct stage *stage, const int *idmapped, struct error *err);
 int mounts_apply(struct stage *stage, struct error *err);
 
+/*
+ * cow_binds: sources that the new tree has, before anything else is mounted on it, are taken from there. So a bind is copy-on-write, and another name
+ * of what is seen elsewhere in the tree, as it is of the host's. The container's own directories, and what no view could be made of, stay the host's.
+ */
+int mounts_take_view(struct stage *stage, struct error *err);
+
 /* /sys, unless the description's mounts have all that there is. */
 int sys_mount(struct stage *stage, struct error *err);
 
@@ -158,6 +164,11 @@ int net_pair_up(struct error *err);
  * address its route back.
  */
 int net_acknowledge_at_once(struct error *err);
+/*
+ * For a network namespace that others have made, if it is not the host's own: no wait for duplicate addresses, none that are drawn. fixed_macs: links
+ * that are one end of a pair get the MAC addresses of the numbers that a guest sees.
+ */
+int net_configure_joined(bool fixed_macs, struct error *err);
 /* Waits until links and IPv6 addresses of the network namespace, which others have made, are ready; not for ever, then it warns. */
 int net_settle(struct error *err);
 

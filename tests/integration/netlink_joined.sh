@@ -84,20 +84,21 @@ cd /proc/net && cat dev if_inet6 igmp igmp6 dev_mcast route ipv6_route
 python3 /look.py
 X
 
-# bundle HOLDER
+# bundle HOLDER [ANNOTATIONS] [SCRIPT]
 bundle()
 {
 	local mounts= dir
 	rm -rf one
 	mkdir -p one/rootfs
-	cp look.py look.sh one/rootfs
+	cp look.py ./*.sh one/rootfs
 	for dir in /usr /bin /lib /lib64; do
 		[ ! -e $dir ] || mounts="$mounts{\"destination\":\"$dir\",\"type\":\"bind\",\"source\":\"$dir\",\"options\":[\"rbind\",\"ro\"]},"
 	done
 	cat >one/config.json <<-END
-	{ "ociVersion": "1.0.2", "hostname": "box", "root": { "path": "rootfs" },
+	{ "ociVersion": "1.0.2", "hostname": "box", "root": { "path": "rootfs" }, "annotations": { ${2-} },
 	  "process": { "cwd": "/", "user": { "uid": 0, "gid": 0 }, "env": [ "PATH=/usr/sbin:/usr/bin:/bin" ],
-	    "args": [ "/bin/sh", "/look.sh" ] },
+	    "capabilities": { "bounding": [ "CAP_NET_ADMIN" ], "effective": [ "CAP_NET_ADMIN" ], "permitted": [ "CAP_NET_ADMIN" ] },
+	    "args": [ "/bin/sh", "/${3-look.sh}" ] },
 	  "mounts": [ $mounts { "destination": "/proc", "type": "proc", "source": "proc" },
 	    { "destination": "/sys", "type": "sysfs", "source": "sysfs", "options": [ "ro" ] } ],
 	  "linux": { "namespaces": [ { "type": "pid" }, { "type": "mount" }, { "type": "uts" }, { "type": "ipc" },
@@ -121,4 +122,73 @@ ok "the device has the second number" grep -q "^2: eth0" out.0
 ok "and the MAC that goes with it" grep -q "link/ether 02:00:00:00:00:02" out.0
 ok "from which its address is made" grep -q "inet6 fe80::ff:fe00:2/64" out.0
 ok "which works" grep -q "('fe80::ff:fe00:2', 5000, 0, 2) (b'to itself'" out.0
+
+# The namespace is configured: no wait for duplicates, neither for what is there nor for what the guest makes, and nothing that is drawn.
+knobs="all/accept_dad default/accept_dad eth0/accept_dad default/dad_transmits all/use_tempaddr default/use_tempaddr eth0/use_tempaddr default/addr_gen_mode"
+at "$holder" sh -c "cd /proc/sys/net/ipv6/conf && cat $knobs" | xargs >out
+: >err
+ok "settings of the namespace" test "$(cat out)" = "0 0 0 0 0 0 0 1"
+ok "a link that has its address keeps the way to have it" test "$(at "$holder" cat /proc/sys/net/ipv6/conf/eth0/addr_gen_mode)" = 0
+ok "and its MAC address is the one that it was given" test "$(at "$holder" cat /sys/class/net/eth0/address 2>/dev/null || at "$holder" ip -o link show eth0)" != 02:00:00:00:00:02
+cat >make.sh <<'X'
+ip link add aa type veth peer name bb && ip link set aa up && ip link set bb up && ip addr add fd00::7/64 dev aa && ip -o addr show dev aa && ip -o link
+X
+for history in 0 3; do
+	network $history
+	bundle "$holder" '' make.sh
+	run "$supervisor" --bundle one --strict
+	expect 0 "a guest that makes links of its own"
+	cp out "made.$history"
+done
+ok "an address that is added can be used at once" grep -q 'inet6 fd00::7/64 ' made.0
+ok "no duplicates are looked for" test "$(grep -c tentative made.0)" = 0
+ok "no address is drawn" test "$(grep -c fe80 made.0)" = 0
+ok "links that are made are the same" diff made.0 made.3
+bundle "$holder" '' make.sh
+jq '.linux.sysctl = { "net.ipv6.conf.default.addr_gen_mode": "2" }' one/config.json >config && mv config one/config.json
+run "$supervisor" --bundle one
+ok "what the document sets comes after that" test "$(at "$holder" cat /proc/sys/net/ipv6/conf/default/addr_gen_mode)" = 2
+
+# MAC addresses are the kernel's own where that is asked for: then nothing of them is rewritten, and others are told.
+cat >mac.sh <<'X'
+ip -o link show dev eth0; ip -o addr show dev eth0; python3 look.py | tail -n 3
+X
+for history in 0 3; do
+	network $history
+	native=$(at "$holder" ip -o link show eth0 | grep -o 'link/ether [0-9a-f:]*')
+	bundle "$holder" '"org.hermit.fixed-macs": "true"' mac.sh
+	run "$supervisor" --bundle one --strict
+	expect 0 "a guest with MAC addresses that are fixed"
+	cp out "mac.$history"
+	ok "natively it is another one" test "$native" != "link/ether 02:00:00:00:00:02"
+	at "$holder" ip -o link show eth0 >out
+	ok "the device has the MAC address of its number" grep -q 'link/ether 02:00:00:00:00:02' out
+	at "$holder" ip -o -6 addr show dev eth0 >out
+	ok "and the IPv6 address that is made of it, and no other" test "$(grep -o 'inet6 [^ ]*' out)" = "inet6 fe80::ff:fe00:2/64"
+	at "$(echo "$holders" | awk '{ print $(NF - 1) }')" ip neigh show 10.0.0.2 >out
+	ok "its neighbour knows" grep -q 'lladdr 02:00:00:00:00:02' out
+done
+ok "the same in two networks" diff mac.0 mac.3
+network 0
+bundle "$holder" '"org.hermit.fixed-macs": "perhaps"' mac.sh
+run "$supervisor" --bundle one
+expect 125 "an annotation that is neither true nor false"
+expect_err_has "org.hermit.fixed-macs: 'perhaps' is neither true nor false" "an annotation that is neither true nor false"
+
+# The host's own namespace is nobody's to configure. (Process 1 of a pid namespace of our own stands for the host's first one.)
+bundle 1 '"org.hermit.fixed-macs": "true"' mac.sh
+cat >host.sh <<X
+ip link set lo up && ip link add eth0 type veth peer name outer && ip link set outer up && ip link set eth0 up && ip addr add 10.0.0.2/24 dev eth0
+cd /proc/sys/net/ipv6/conf && echo 1 >default/accept_dad && echo 0 >default/addr_gen_mode && cd - >/dev/null
+ip -o link show eth0 | grep -o 'link/ether [0-9a-f:]*' >mac.before
+unshare -n "$supervisor" --bundle one --strict >ran
+ip -o link show eth0 | grep -o 'link/ether [0-9a-f:]*' >mac.after
+cat /proc/sys/net/ipv6/conf/default/accept_dad /proc/sys/net/ipv6/conf/default/addr_gen_mode
+X
+run unshare -n -p -f --mount-proc sh host.sh
+expect 0 "a guest in the host's own network"
+expect_out "1
+0" "settings of the host's own network are left alone"
+ok "it was joined" grep -q 'link/ether 02:00:00:00:00:02' ran
+ok "MAC addresses there, too" cmp mac.before mac.after
 finish

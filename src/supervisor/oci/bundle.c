@@ -47,8 +47,8 @@ static int take_annotation(struct run_options *o, const struct oci_pair *pair, s
 	const struct option_spec *spec;
 	int r;
 
-	if (!strcmp(pair->key, BUNDLE_OFF_ANNOTATION))
-		return 0; /* bundle_is_untrapped() */
+	if (!strcmp(pair->key, BUNDLE_OFF_ANNOTATION) || !strcmp(pair->key, BUNDLE_FIXED_MACS_ANNOTATION))
+		return 0; /* bundle_is_untrapped(), bundle_prepare() */
 
 	if (strncmp(pair->key, BUNDLE_ANNOTATION_PREFIX, prefix) != 0)
 		return 0;
@@ -83,6 +83,15 @@ static int parse_truth(const char *text)
 	return strcmp(text, "false") != 0 && strcmp(text, "0") != 0 ? -EINVAL : 0;
 }
 
+/* 0, 1, or -EINVAL with words; 0 where there is no such annotation. */
+static int truth_of(const struct bundle *b, const char *key, struct error *err)
+{
+	const char *text = oci_annotation(&b->config, key);
+	int r = text ? parse_truth(text) : 0;
+
+	return r < 0 ? error_set(err, EINVAL, "annotations.%s: '%s' is neither true nor false", key, text) : r;
+}
+
 int bundle_is_untrapped(const struct bundle *b, bool *ret, struct error *err)
 {
 	static const struct {
@@ -91,11 +100,10 @@ int bundle_is_untrapped(const struct bundle *b, bool *ret, struct error *err)
 		{ "io.kubernetes.cri.container-type", "sandbox" },
 		{ "io.kubernetes.cri-o.ContainerType", "sandbox" },
 	};
-	const char *off = oci_annotation(&b->config, BUNDLE_OFF_ANNOTATION);
-	int r = off ? parse_truth(off) : 0;
+	int r = truth_of(b, BUNDLE_OFF_ANNOTATION, err);
 
 	if (r < 0)
-		return error_set(err, EINVAL, "annotations.%s: '%s' is neither true nor false", BUNDLE_OFF_ANNOTATION, off);
+		return r;
 	*ret = r == 1;
 	for (size_t i = 0; i < ARRAY_SIZE(sandboxes); i++) {
 		const char *value = oci_annotation(&b->config, sandboxes[i].key);
@@ -133,6 +141,10 @@ int bundle_prepare(struct bundle *b, const char *directory, const struct run_opt
 	r = container_from_oci(&b->config, directory, &b->container, err);
 	if (r < 0)
 		return r;
+	r = truth_of(b, BUNDLE_FIXED_MACS_ANNOTATION, err);
+	if (r < 0)
+		return r;
+	b->container.spec.fixed_macs = r == 1;
 	b->container.spec.keep_groups = oci_annotation(&b->config, KEEP_GROUPS_ANNOTATION) != NULL;
 	launch_request_options(o, &b->request);
 	b->request.engine.hostname = b->container.spec.hostname;

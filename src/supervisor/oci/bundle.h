@@ -16,6 +16,7 @@
 
 #define BUNDLE_ANNOTATION_PREFIX "org.hermit."
 #define BUNDLE_OFF_ANNOTATION BUNDLE_ANNOTATION_PREFIX "off"
+#define BUNDLE_FIXED_MACS_ANNOTATION BUNDLE_ANNOTATION_PREFIX "fixed-macs"
 #define BUNDLE_DEFAULTS_FILE SYSCONFDIR "/hermit/defaults.json"
 
 /* Zeroed, then bundle_init(). */
