@@ -25,6 +25,7 @@
 #include "engine/sched/sched_policy.h"
 #include "engine/verdict.h"
 #include "insn/cpuid.h"
+#include "netlink/walk.h"
 
 struct rlimit;
 struct engine;
@@ -174,6 +175,7 @@ struct engine_stats {
 	uint64_t traps[INSN_KIND_COUNT]; /* instructions carried out for the guest, by enum insn_kind */
 	uint64_t replaced, unsure;       /* places in code: instructions that trap, and those that may be data */
 	uint64_t generated;              /* areas of code made at run time, whose instructions are not known */
+	struct nl_counters netlink;
 };
 const struct engine_stats *engine_stats(const struct engine *e);
 

@@ -43,7 +43,7 @@ static void netlinks_init(struct engine *e)
 	nl_map_init(&all->map);
 	nl_ports_init(&all->ports);
 	all->identity = (struct nl_identity){ .user = e, .inode = translate_inode };
-	all->env = (struct nl_env){ .map = &all->map, .identity = &all->identity, .counters = &all->counters };
+	all->env = (struct nl_env){ .map = &all->map, .identity = &all->identity, .counters = &e->stats.netlink };
 	all->ready = true;
 }
 

@@ -43,7 +43,6 @@ struct netlinks {
 	bool closed; /* the namespace cannot be asked (no privilege): the kernel serves its sockets, which is reported */
 	struct nl_map map;
 	struct nl_ports ports;
-	struct nl_counters counters;
 	struct nl_identity identity;
 	struct nl_env env;
 	struct netlink_socket *sockets; /* owned */

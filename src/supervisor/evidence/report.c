@@ -116,6 +116,15 @@ static json_t *faults_to_json(const struct run_report *report)
 	return list;
 }
 
+/* What was left out so that all kernels say the same is counted: attributes and messages that no rule knows. */
+static json_t *netlink_to_json(const struct nl_counters *netlink)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "messages", number(netlink->messages), "hidden_messages",
+			 number(netlink->hidden_messages), "unknown_messages", number(netlink->unknown_messages), "attributes",
+			 number(netlink->attributes), "unknown_attributes", number(netlink->unknown_attributes), "malformed",
+			 number(netlink->malformed));
+}
+
 static json_t *uncontrolled_to_json(const struct tally *tally)
 {
 	json_t *list = json_array();
@@ -146,7 +155,7 @@ char *report_to_json(const struct run_report *report)
 
 	if (!command || run_options_fingerprint(report->options, fingerprint) < 0)
 		return NULL;
-	root = json_pack("{s:s, s:i, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "format",
+	root = json_pack("{s:s, s:i, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "format",
 			 "hermit-run-report", "version", 1, "tool", PACKAGE_VERSION, "command", command, "config", fingerprint,
 			 "seed", number(report->options->seed), "end", run_end_name(result->end), "guest", status_to_json(result),
 			 "turns", number(result->turns), "virtual_ns", number(result->virtual_ns), "real_ns",
@@ -154,7 +163,7 @@ char *report_to_json(const struct run_report *report)
 			 instructions_to_json(report), "switches", number(stats->switches), "preemption",
 			 preemption_to_json(result), "faults", faults_to_json(report), "signals",
 			 number(stats->signals), "births", number(stats->births), "execs", number(stats->execs), "deaths",
-			 number(stats->deaths), "uncontrolled", uncontrolled_to_json(report->uncontrolled));
+			 number(stats->deaths), "netlink", netlink_to_json(&stats->netlink), "uncontrolled", uncontrolled_to_json(report->uncontrolled));
 	if (root && report->image && json_object_set_new(root, "image", json_string(report->image)) < 0)
 		root = (json_decref(root), NULL);
 	if (root)
@@ -230,6 +239,10 @@ void report_print(FILE *f, const struct run_report *report)
 		print_preemption(f, report);
 	(void)fprintf(f, "  threads       %" PRIu64 " births, %" PRIu64 " deaths, %" PRIu64 " programs, %" PRIu64 " signals\n",
 		      result->stats.births, result->stats.deaths, result->stats.execs, result->stats.signals);
+	if (result->stats.netlink.messages)
+		(void)fprintf(f, "  netlink       %" PRIu64 " messages, %" PRIu64 " attributes; left out as unknown: %" PRIu64 " and %" PRIu64 "\n",
+			      result->stats.netlink.messages, result->stats.netlink.attributes, result->stats.netlink.unknown_messages,
+			      result->stats.netlink.unknown_attributes);
 	(void)fprintf(f, "  uncontrolled  %" PRIu64 "\n", tally_total(report->uncontrolled));
 	for (size_t i = 0; i < report->uncontrolled->n; i++)
 		(void)fprintf(f, "    %s: %s, %" PRIu64 " times\n", report->uncontrolled->items[i].what,
