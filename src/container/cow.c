@@ -286,13 +286,40 @@ static int show_directory(struct cow *cow, const char *path, const struct stat *
 	return overlay_directory(cow, path, st, err);
 }
 
+/* On the way to it, or below it. */
+static bool is_along(const char *path, const char *goal)
+{
+	return path_is_under(path, goal) || path_is_under(goal, path);
+}
+
+/*
+ * Below /tmp that is made new, all but what stays in sight or is bound from there: it may be as large as it likes, and would have to be looked
+ * through where something else is mounted or kept in it.
+ */
+static bool is_covered(const struct cow *cow, const char *path)
+{
+	const struct container_spec *spec = cow->stage->spec;
+	char cwd[PATH_MAX];
+
+	if (!spec->private_tmp || strcmp(cow->source, "/") != 0 || !path_is_under(path, "/tmp"))
+		return false;
+	if (!realpath(".", cwd) || is_along(path, cwd))
+		return false;
+	for (size_t i = 0; spec->cow_binds && i < spec->n_mounts; i++)
+		if (spec->mounts[i].source && is_along(path, spec->mounts[i].source))
+			return false;
+	return true;
+}
+
 static int cow_node(struct cow *cow, const char *path, struct error *err)
 {
 	struct stat st;
 
 	if (lstat(path, &st) < 0)
 		return is_out_of_reach(errno) ? 0 : error_errno(err, errno, "cannot look at %s", path);
-	if (is_replaced(cow, path) && S_ISDIR(st.st_mode))
+	if (is_covered(cow, path) && strcmp(path, "/tmp") != 0)
+		return 0;
+	if ((is_replaced(cow, path) || is_covered(cow, path)) && S_ISDIR(st.st_mode))
 		return make_plain_directory(cow, path, &st, err);
 	if (S_ISLNK(st.st_mode))
 		return cow_copy_symlink(cow, path, &st, err);

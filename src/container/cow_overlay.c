@@ -88,6 +88,9 @@ static void prepare_upper(const struct cow *cow, const char *path, const char *u
 		if (value && path_is_under(value, path) && !strstr(value, "/.."))
 			(void)make_upper_ancestors(cow, path, upper, value);
 	}
+	for (size_t i = 0; spec->cow_binds && i < spec->n_mounts; i++)
+		if (spec->mounts[i].source && path_is_under(spec->mounts[i].source, path))
+			(void)make_upper_ancestors(cow, path, upper, spec->mounts[i].source);
 }
 
 /* In lowerdir a colon separates and a backslash escapes. */

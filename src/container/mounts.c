@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The further mounts of a description, its masked and read-only paths, its sysctls. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/log.h"
 #include "container/fsops.h"
 #include "container/internal.h"
 
@@ -182,6 +184,60 @@ int mounts_prepare(struct stage *stage, const int *idmapped, struct error *err)
 			stage->binds[i] = clone_bind(m, err);
 		if (is_bind(m) && stage->binds[i] < 0 && !m->optional)
 			return stage->binds[i];
+	}
+	return 0;
+}
+
+static bool is_empty(int dirfd)
+{
+	_cleanup_close_ int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct dirent *entry;
+	bool empty = true;
+	DIR *dir;
+
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir)
+		return true;
+	(void)take_fd(&fd);
+	while (empty && (entry = readdir(dir)))
+		empty = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
+	(void)closedir(dir);
+	return empty;
+}
+
+/* Does the tree have what the bind shows, and not the host's own file or an empty directory in its place (cow.c)? */
+static bool is_view_of(int view, int bind)
+{
+	struct stat there, here;
+
+	if (fstat(view, &there) < 0 || fstat(bind, &here) < 0 || (there.st_mode & S_IFMT) != (here.st_mode & S_IFMT))
+		return false;
+	if (there.st_dev == here.st_dev && there.st_ino == here.st_ino)
+		return false;
+	return S_ISREG(here.st_mode) || (S_ISDIR(here.st_mode) && (!is_empty(view) || is_empty(bind)));
+}
+
+int mounts_take_view(struct stage *stage, struct error *err)
+{
+	const struct container_spec *spec = stage->spec;
+
+	for (size_t i = 0; i < spec->n_mounts; i++) {
+		const struct container_mount *m = &spec->mounts[i];
+		_cleanup_close_ int view = -1;
+		int mount;
+
+		if (stage->binds[i] < 0 || m->idmap)
+			continue;
+		view = root_open(stage->root, m->source, 0);
+		if (view < 0 || !is_view_of(view, stage->binds[i])) {
+			log_debug("%s has no copy-on-write view: it is bound as it is", m->source);
+			continue;
+		}
+		mount = fs_clone(view, "", (m->flags & MS_REC) != 0, err);
+		if (mount < 0)
+			return mount;
+		(void)close(stage->binds[i]);
+		stage->binds[i] = mount;
 	}
 	return 0;
 }

@@ -367,6 +367,8 @@ static int root_fill(struct stage *stage, struct real_paths *real, struct error 
 	r = tree_build(stage, err);
 	if (r == 0 && spec->root_kind == ROOT_HOST_COW)
 		r = keep_current_directory(stage, real, err);
+	if (r == 0 && spec->root_kind == ROOT_HOST_COW && spec->cow_binds)
+		r = mounts_take_view(stage, err);
 	if (r == 0 && !spec->plain_mounts)
 		r = mount_standard(stage, err);
 	if (r == 0 && spec->root_kind == ROOT_HOST_COW)

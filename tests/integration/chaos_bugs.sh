@@ -21,6 +21,7 @@ again()
 	local name=$1 bad=$2 what=$3 n
 	shift 3
 	for n in $(seq "$repeats"); do
+		progress "$n" "$repeats" "$name again $what"
 		run "$hermit" run -q --chaos "$@" -- "./bug_$name"
 		expect "$bad" "$name again $what, time $n"
 		ok "$name again $what: the same output" cmp "$work/out" first.out

@@ -62,6 +62,26 @@ ok()
 	"$@" || fail "$what"
 }
 
+# progress K N [WHAT]: how far a long driver is. On a terminal one line that is rewritten, and wiped by the last run; elsewhere, as in the log of a
+# test, a line every HERMIT_PROGRESS_SECONDS (60). The terminal is standard error, or descriptor 9, where `make soak` keeps it.
+progress_fd=
+progress_said=$SECONDS
+if [ -t 2 ]; then
+	progress_fd=2
+elif [ -t 9 ]; then
+	progress_fd=9
+fi
+progress()
+{
+	if [ -n "$progress_fd" ]; then
+		printf '\r\033[K%s: run %s of %s%s' "$(basename "$0" .sh)" "$1" "$2" "${3:+: $3}" >&"$progress_fd"
+		[ "$1" != "$2" ] || printf '\r\033[K' >&"$progress_fd"
+	elif [ $((SECONDS - progress_said)) -ge "${HERMIT_PROGRESS_SECONDS:-60}" ]; then
+		progress_said=$SECONDS
+		printf 'run %s of %s%s\n' "$1" "$2" "${3:+: $3}"
+	fi
+}
+
 finish()
 {
 	printf '%d checks, %d failed\n' "$checks" "$failures"

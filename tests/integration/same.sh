@@ -159,6 +159,7 @@ for name in $(cases); do
 	fi
 	for n in $(seq "$runs"); do
 		[ "$n" -ne $((runs / 2 + 1)) ] || start_load
+		progress "$n" "$runs" "$name"
 		once "$n"
 		[ "$status" != 77 ] || break
 	done

@@ -27,6 +27,7 @@ same_each_time()
 	once "$1" 1
 	expect 0 "$1"
 	for n in $(seq 2 "$runs"); do
+		progress "$n" "$runs" "$1"
 		[ "$n" -le $((runs / 2)) ] || [ -n "$load_pids" ] || start_load
 		once "$1" "$n"
 		checks=$((checks + 2))

@@ -14,6 +14,7 @@ run "$hermit" run -q --verify=20 --verify-json=verdict.json -- ./steady
 expect 0 "20 equal runs"
 expect_err_has '^verified: 20 runs are equal: exit status 0, [0-9]{3,} events, [1-9][0-9]* changed files$' "20 equal runs"
 ok "20 equal runs: output of one" [ "$(grep -c '^child ' ../out)" = 1 ]
+ok "20 equal runs: the JSON is a line of text" [ -z "$(tail -c 1 verdict.json)" ]
 ok "20 equal runs: JSON" [ "$(verdict '.verdict, .verified, .runs, .exit_code, .difference, .reason')" = "equal true 20 0 null null" ]
 ok "nothing is written for real" [ ! -e steady.out ]
 ok "nothing is left over" [ -z "$(ls -A "$TMPDIR")" ]
@@ -55,6 +56,9 @@ ok "byte: at the write" [ "$(verdict .difference.log.a.record.call)" = write ]
 ok "byte: the outputs are kept" [ "$(cat ../kept/run1.stdout ../kept/run*.stdout | sort -u | wc -l)" = 2 ]
 leak extra
 ok "extra: the call is named" [ "$(verdict '.difference.log.sentence' | grep -c 'access$')" = 1 ]
+leak order
+ok "order: at the first of the two" [ "$(verdict '.difference.log.a.record | .call, .args' | cut -d, -f 1)" = "write 1" ]
+ok "order: the outputs begin with one and the other" [ "$(verdict .difference.stdout | grep -cE '^first at byte 1, line 1: (first second third and second first third|second first third and first second third)$')" = 1 ]
 leak error
 ok "error: standard error differs, standard output does not" [ "$(verdict '.difference.stderr != null, .difference.stdout == null')" = "true true" ]
 leak file
@@ -95,23 +99,100 @@ run "$hermit" run -q --tsc=replace --verify=30 --verify-json=verdict.json --veri
 expect 123 "verify-dir below the working directory"
 rm -rf below "$TMPDIR"/*
 
-# A file of the host that changes between the runs, and a clock of the host that is let through: found where they are first read.
+# What is bound from the host is copy-on-write, too: each run finds it as it was, and nothing is written for real.
 rm -rf ../kept "$TMPDIR"/*
 mkdir ../shared
 echo old >../shared/input
-run "$hermit" run -q --verify --bind ../shared:/mnt --verify-json=verdict.json --verify-dir=../kept -- sh -c 'cat </mnt/input | cat; echo new >/mnt/input'
-expect 123 "a file that has changed between the runs"
-expect_err_has "^first difference \(content\): .*read" "changed between the runs: kind"
-ok "changed between the runs: at its first reading" [ "$(verdict '.difference.log.a.record | .call, .args' | cut -d, -f 1)" = "read 0" ]
-ok "changed between the runs: the output names both" [ "$(verdict .difference.stdout)" = 'first at byte 1, line 1: old and new' ]
-rm -rf ../kept "$TMPDIR"/*
-echo old >../shared/input
-run "$hermit" run -q --verify --bind ../shared:/mnt --verify-json=verdict.json --verify-dir=../kept -- sh -c 'cat /mnt/input; echo new >/mnt/input'
-expect 123 "a file that has changed, copied by the kernel"
-ok "copied by the kernel: named in the log" [ "$(verdict '.difference.log.kind, .difference.log.fields')" = "content moved" ]
+for bind in --bind=../shared:/mnt --mount=type=bind,source=../shared,target=/mnt --tmp=../shared; do
+	place=/mnt
+	[ "$bind" != --tmp=../shared ] || place=/tmp
+	run "$hermit" run -q --verify "$bind" --verify-json=verdict.json -- \
+		sh -c "cat $place/input; echo new >$place/input; echo more >$place/made; cat $place/input; ls $place"
+	expect 0 "$bind: equal runs"
+	expect_out "old
+new
+input
+made" "$bind: what a run has written, it finds"
+	expect_err_has '^verified: 2 runs .* [2-9] changed files$' "$bind: what was written is compared"
+	ok "$bind: nothing is written for real" [ "$(cat ../shared/*)" = old ]
+done
+echo old >one
+run "$hermit" run -q --verify --bind=one:/mnt/one --bind=../shared/input:/mnt/other -- \
+	sh -c 'cat /mnt/one; echo new >/mnt/one; cat /mnt/one one; echo other >/mnt/other; cat /mnt/other'
+expect_out "old
+new
+new
+other" "single files, bound, one of them seen by its own name as well"
+ok "single files: nothing is written for real" [ "$(cat one ../shared/*)" = "old
+old" ]
+rm one
+run "$hermit" run -q --verify --bind=.:/mnt -- sh -c 'echo here >one; cat /mnt/one; echo there >/mnt/one; cat one'
+expect_out "here
+there" "the working directory, bound, is the same directory"
+ok "the working directory: nothing is written for real" [ ! -e one ]
+rm -rf ../kept
+RUN_LIMIT=300 run "$hermit" run -q --tsc=replace --verify=30 --bind=../shared:/mnt --workdir=/mnt --verify-json=verdict.json --verify-dir=../kept -- \
+	"$PWD/leak" file
+expect 123 "a difference in what is bound"
+ok "bound: named" [ "$(verdict .difference.files | grep -c "$work/shared/leaked: contents differ, first at byte 101, line 1")" = 1 ]
+rm -rf "$TMPDIR"/*
+
+# A directory for temporary files that the program does not see is not looked through, however much there is beside what is kept.
+case $work in
+/tmp/*)
+	other=$(mktemp -d /tmp/hermit-test-other.XXXXXX)
+	rm -rf ../kept
+	TMPDIR=/tmp RUN_LIMIT=300 run "$hermit" run -q --tsc=replace --verify=30 --verify-json=verdict.json --verify-dir=../kept -- ./leak file
+	expect 123 "layers are kept in /tmp"
+	kept=$(verdict .kept_files)
+	ok "layers are kept in /tmp: there they are" [ -d "$kept/run1.files/upper" ]
+	ok "layers are kept in /tmp: nothing was made for the rest of it" [ ! -e "$kept/run1.files/upper/@tmp@$(basename "$other")" ]
+	rm -rf "$other" "$kept"
+	;;
+esac
+
+# A file of the host that others change between the runs, and a clock of the host that is let through: found where they are first read, and what has
+# changed is named.
+ticking()
+{
+	tick=1000000
+	while :; do
+		tick=$((tick + 1))
+		echo $tick >../shared/new
+		mv ../shared/new ../shared/input
+	done
+}
+# changed COMMAND FIELD: what differs first is this field. The file is opened once: it changes while runs go on, too.
+changed()
+{
+	rm -rf ../kept "$TMPDIR"/*
+	RUN_LIMIT=300 run "$hermit" run -q --verify=30 --bind ../shared:/mnt --verify-json=verdict.json --verify-dir=../kept -- sh -c "$1"
+	expect 123 "a file that has changed between the runs: $1"
+	expect_err_has "^  starting points: $work/shared/(input|new) has changed on the host while the runs went on" "changed between the runs: the cause"
+	ok "changed between the runs: the cause in the verdict" \
+		[ "$(verdict '.difference.changed_on_host' | grep -cE "^$work/shared/(input|new)$")" = 1 ]
+	ok "changed between the runs: the output names both" \
+		[ "$(verdict .difference.stdout | grep -cE '^first at byte [1-8], line 1: 1[0-9]{6} and 1[0-9]{6}$')" = 1 ]
+	ok "changed between the runs: named in the log" [ "$(verdict '.difference.log.kind, .difference.log.fields')" = "content $2" ]
+}
+ticking &
+ticker=$!
+trap 'kill $ticker 2>/dev/null; rm -rf "$work"' EXIT
+while ! grep -qs 1 ../shared/input; do :; done
+changed 'cat </mnt/input | cat' out
+expect_err_has "^first difference \(content\): .*read" "changed between the runs: at its first reading"
+ok "changed between the runs: at its first reading, in JSON" [ "$(verdict '.difference.log.a.record | .call, .args' | cut -d, -f 1)" = "read 0" ]
+changed 'cat /mnt/input >/mnt/copy; cat /mnt/copy' moved
+ok "changed between the runs: copied by the kernel" [ "$(verdict '.difference.log.a.record.call')" = copy_file_range ]
+kill $ticker
+wait $ticker
+rm -rf ../shared/*
+leak byte
+ok "nothing has changed on the host where others do nothing" [ "$(verdict '.difference.changed_on_host, .difference.changes_on_host')" = "null 0" ]
 leak host-clock
 expect 123 "a clock of the host"
 expect_err_has "^first difference \(content\): .*write" "a clock of the host: where it is first shown"
+ok "a clock of the host: in JSON" [ "$(verdict '.difference.log | .kind, .a.record.call, .b.record.call')" = "content write write" ]
 rm -rf "$TMPDIR"/*
 
 # No verdict without evidence.

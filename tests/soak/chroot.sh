@@ -22,6 +22,7 @@ for i in $(seq "$runs"); do
 			loops="$loops $!"
 		done
 	fi
+	progress "$i" "$runs"
 	run rt run --bundle debian debian
 	expect 0 "run $i"
 	[ "$i" != 1 ] || cp out first

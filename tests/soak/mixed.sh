@@ -68,7 +68,7 @@ while [ "$started" -lt "$runs" ]; do
 		word=${programs[i]%% *}
 		command -v "$word" >/dev/null || continue
 		started=$((started + 1))
-		[ $((started % 50)) != 0 ] || echo "$started runs, $different different"
+		progress "$started" "$runs" "$different different"
 		(cd here && exec timeout -s KILL 120 "$hermit" run --base-env=minimal --bind="$work/programs" \
 			-- bash -c "cd $work/programs; ${programs[i]}") >out 2>err </dev/null
 		echo "status $?" >>out

@@ -134,19 +134,22 @@ Test(log_writer, longest_record_is_read_back)
 	cr_assert_eq(count_records(sample_close(&log), &err), 3, "%s", err.text);
 }
 
+/* Memory that may not grow stands for the disk. */
 Test(log_writer, reports_a_full_disk)
 {
 	struct log_writer *w = NULL;
-	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	int fd = memfd_create("log", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	int r = 0;
 
 	cr_assert_geq(fd, 0);
+	cr_assert_eq(ftruncate(fd, 4096), 0);
+	cr_assert_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_GROW), 0);
 	cr_assert_eq(log_writer_new(fd, false, &(struct log_header){ .tool = "1" }, &w, NULL), 0);
 	for (int i = 0; i < 10000 && r == 0; i++) {
 		log_writer_begin(w, LOG_EXIT, 1, 1, 1);
 		r = log_writer_commit(w);
 	}
-	cr_assert_eq(r, -ENOSPC);
+	cr_assert_eq(r, -EPERM);
 	w = log_writer_free(w);
 	(void)close(fd);
 }

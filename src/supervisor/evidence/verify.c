@@ -64,6 +64,7 @@ static int open_streams(const struct verify *v, struct streams *s, struct error 
 static int launch_run(const struct verify *v, struct run_options *o, char **fs, struct launch *launch, struct error *err)
 {
 	char path[VERIFY_PATH_SIZE];
+	int r;
 
 	if (mkdir(verify_path(v, path, 0, "files"), 0700) < 0)
 		return error_errno(err, errno, "%s", path);
@@ -75,7 +76,9 @@ static int launch_run(const struct verify *v, struct run_options *o, char **fs, 
 	o->fs = *fs;
 	o->writable = (struct strv){ 0 };
 	o->terminal = false;
-	return launch_init(launch, o, err);
+	r = launch_init(launch, o, err);
+	launch->spec.cow_binds = true;
+	return r;
 }
 
 /* The container is made, the program has not begun. */
@@ -115,6 +118,8 @@ static int run_once(struct verify *v, struct observed *ob, struct error *err)
 	ob->progress_fd = v->o->quiet ? -1 : STDERR_FILENO;
 	ob->run = v->done + 1;
 	ob->runs = (unsigned)v->o->verify;
+	ob->clock = &v->clock;
+	log_info("run %u of %u", ob->run, ob->runs);
 	r = observed_run(ob, v->o, &launch.request, err);
 	if (r == 0)
 		r = verify_put_aside(v, ++v->done, err);
@@ -161,6 +166,7 @@ static int run_all(struct verify *v, struct error *err)
 		if (r == 0) {
 			v->verdict = VERIFY_DIFFERENT;
 			v->differing = v->done;
+			host_changes_find(&v->outside, &v->sources, (const char *const[]){ v->dir, v->layers, NULL });
 			return 0;
 		}
 		verify_forget_run(v, v->done);
@@ -173,7 +179,7 @@ static int run_all(struct verify *v, struct error *err)
 
 static int write_verdict(const struct verify *v, struct error *err)
 {
-	_cleanup_free_ char *text = NULL;
+	_cleanup_free_ char *json = NULL, *text = NULL;
 	json_t *root;
 	int r;
 
@@ -181,8 +187,10 @@ static int write_verdict(const struct verify *v, struct error *err)
 		return 0;
 	root = verify_to_json(v);
 	if (root)
-		text = json_dumps(root, JSON_INDENT(2));
+		json = json_dumps(root, JSON_INDENT(2));
 	json_decref(root);
+	if (json && asprintf(&text, "%s\n", json) < 0)
+		text = NULL;
 	r = text ? fd_replace_file(v->o->verify_json, text) : -ENOMEM;
 	return r < 0 ? error_errno(err, -r, "--verify-json: %s", v->o->verify_json) : 0;
 }
@@ -239,13 +247,19 @@ int verify_main(const struct run_options *o)
 	if (o->verify_json && fd_is_plain_file(o->verify_json))
 		r = write_verdict(&v, &err);
 	if (r == 0)
+		r = verify_find_sources(&v, &err);
+	if (r == 0)
 		r = verify_make_dir(&v, &err);
 	if (r == 0)
 		r = verify_make_layers(&v, &err);
 	if (r == 0)
 		r = verify_capture_stdin(&v, &err);
+	if (r == 0)
+		r = host_changes_start(&v.outside, v.layers, &err);
 	if (r == 0) {
+		progress_clock_start(&v.clock);
 		(void)run_all(&v, &err);
+		progress_stop();
 		r = conclude(&v, &err);
 	}
 	if (r < 0)
@@ -257,6 +271,7 @@ int verify_main(const struct run_options *o)
 		scratch_remove(v.layers);
 	for (int i = 0; i < 2; i++)
 		places_clear(&v.places[i]);
+	strv_clear(&v.sources);
 	log_diff_result_deinit(&v.log);
 	return status;
 }

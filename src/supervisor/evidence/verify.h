@@ -4,7 +4,8 @@
  * event logs.
  *
  * Equal starting points: the same arguments, environment and directory; standard input is captured once and given to each run as a file; every run
- * has a fresh copy-on-write layer over everything, so nothing is written for real.
+ * has a fresh copy-on-write layer over everything, what it binds from the host included, so nothing is written for real. Where runs differ and others
+ * have changed something on the host meanwhile (host_changes.h), that is said.
  */
 #ifndef HS_SUPERVISOR_VERIFY_H
 #define HS_SUPERVISOR_VERIFY_H

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "supervisor/launch.h"
 #include "supervisor/scratch.h"
 
 /* What a run leaves, under its name while it goes on. */
@@ -47,20 +48,46 @@ static bool is_apart(const char *base, const char *cwd)
 	return base_st.st_dev != cwd_st.st_dev;
 }
 
+static bool is_apart_from_all(const struct verify *v, const char *base, size_t n)
+{
+	bool apart = true;
+
+	for (size_t i = 0; i < n && i < v->sources.count; i++)
+		apart = apart && is_apart(base, v->sources.items[i]);
+	return apart;
+}
+
+/* Apart from everything that the guest works in, if there is such a place; from its working directory in any case. */
 int verify_make_layers(struct verify *v, struct error *err)
 {
 	const char *bases[] = { getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm" };
-	const char *cwd = v->o->workdir ? v->o->workdir : ".";
+	const size_t apart_from[] = { SIZE_MAX, 1 };
 
-	for (size_t i = 0; i < ARRAY_SIZE(bases); i++) {
-		if (!bases[i] || bases[i][0] != '/' || !is_apart(bases[i], cwd))
-			continue;
-		(void)snprintf(v->layers, sizeof(v->layers), "%.3800s/hermit-verify-files-XXXXXX", bases[i]);
-		if (mkdtemp(v->layers))
-			return 0;
-	}
+	for (size_t k = 0; k < ARRAY_SIZE(apart_from); k++)
+		for (size_t i = 0; i < ARRAY_SIZE(bases); i++) {
+			if (!bases[i] || bases[i][0] != '/' || !is_apart_from_all(v, bases[i], apart_from[k]))
+				continue;
+			(void)snprintf(v->layers, sizeof(v->layers), "%.3800s/hermit-verify-files-XXXXXX", bases[i]);
+			if (mkdtemp(v->layers))
+				return 0;
+		}
 	v->layers[0] = '\0';
 	return error_set(err, ENOENT, "--verify: no directory to keep changed files in (set TMPDIR to one outside of the working directory)");
+}
+
+int verify_find_sources(struct verify *v, struct error *err)
+{
+	_cleanup_launch_ struct launch launch = { 0 };
+	struct error ignored = { 0 };
+	int r;
+
+	r = strv_add(&v->sources, v->o->workdir ? v->o->workdir : ".");
+	if (r == 0 && launch_init(&launch, v->o, &ignored) < 0)
+		return 0;
+	for (size_t i = 0; i < launch.n_mounts && r == 0; i++)
+		if (launch.mounts[i].source)
+			r = strv_add(&v->sources, launch.mounts[i].source);
+	return r < 0 ? error_errno(err, -r, "--verify") : 0;
 }
 
 int verify_make_dir(struct verify *v, struct error *err)

@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "supervisor/evidence/compare.h"
+#include "supervisor/evidence/host_changes.h"
 #include "supervisor/evidence/observed.h"
 #include "supervisor/evidence/verify.h"
 #include "supervisor/explore/places.h"
@@ -36,6 +37,9 @@ struct verify {
 	uint64_t uncontrolled; /* in all of them */
 	uint64_t files;        /* changed files that were compared */
 	struct places places[2]; /* in memory: of the first run, of the one that goes on */
+	struct strv sources;     /* of the host: the working directory and what is bound from elsewhere */
+	struct host_changes outside; /* VERIFY_DIFFERENT: what others have done to them meanwhile */
+	struct progress_clock clock;
 	enum verify_verdict verdict;
 	char reason[1200];     /* VERIFY_NO_RESULT: why */
 	unsigned differing;    /* VERIFY_DIFFERENT: number of the run */
@@ -47,6 +51,9 @@ struct verify {
 
 /* Of a run that is over, or (0) of the one that goes on. Returns path. */
 const char *verify_path(const struct verify *v, char path[VERIFY_PATH_SIZE], unsigned run, const char *name);
+
+/* v->sources; what cannot be found out here is said by the first run. */
+int verify_find_sources(struct verify *v, struct error *err);
 
 /* v->dir, then v->layers. */
 int verify_make_dir(struct verify *v, struct error *err);

@@ -28,6 +28,9 @@ static void say_different(const struct verify *v)
 	say_difference("standard error", &v->errors);
 	say_difference("files", &v->changes);
 	say_difference("events", &v->events);
+	if (v->outside.n)
+		(void)fprintf(stderr, "  starting points: %s has changed on the host while the runs went on%s\n", v->outside.first,
+			      v->outside.n > 1 ? ", and more" : "");
 	if (v->log.kind != LOG_DIFF_NONE)
 		log_diff_print(stderr, &v->log, &options, isatty(STDERR_FILENO));
 	(void)fprintf(stderr, "kept: output and logs in %s, changed files in %s\n", v->dir, v->layers);
@@ -79,9 +82,10 @@ static json_t *difference_to_json(const struct verify *v)
 {
 	if (v->verdict != VERIFY_DIFFERENT)
 		return json_null();
-	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "run", (int)v->differing, "end", text_or_null(v->status.text), "stdout",
+	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "run", (int)v->differing, "end", text_or_null(v->status.text), "stdout",
 			 text_or_null(v->output.text), "stderr", text_or_null(v->errors.text), "files", text_or_null(v->changes.text),
-			 "events", text_or_null(v->events.text), "log", log_to_json(v));
+			 "events", text_or_null(v->events.text), "log", log_to_json(v), "changed_on_host",
+			 text_or_null(v->outside.first), "changes_on_host", (json_int_t)v->outside.n);
 }
 
 json_t *verify_to_json(const struct verify *v)
