@@ -202,6 +202,7 @@ static void close_ends(const struct container_spec *spec, struct child_ends *end
 	for (size_t i = 0; ends->idmapped && i < spec->n_mounts; i++)
 		cleanup_close(&ends->idmapped[i]);
 	free(ends->idmapped);
+	cleanup_close(&ends->devices);
 }
 
 static int create(const struct container_spec *spec, pid_t inside, struct container *c, struct error *err)
@@ -209,6 +210,7 @@ static int create(const struct container_spec *spec, pid_t inside, struct contai
 	struct child_ends ends = {
 		.channel = -1,
 		.reaped_fd = -1,
+		.devices = -1,
 		.namespaces = inside ? 0 : own_namespaces(spec),
 		.inside = inside,
 	};
@@ -220,6 +222,8 @@ static int create(const struct container_spec *spec, pid_t inside, struct contai
 		r = open_ends(spec, c, &ends, err);
 	if (r == 0 && !inside)
 		r = mounts_prepare_idmapped(spec, &ends.idmapped, err);
+	if (r == 0 && !inside)
+		r = devices_prepare(spec, &ends.devices, err);
 	if (r == 0)
 		r = create_init(spec, c, &ends, err);
 	close_ends(spec, &ends);

@@ -20,6 +20,7 @@
 #ifndef HS_CONTAINER_CONTAINER_H
 #define HS_CONTAINER_CONTAINER_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -201,6 +202,8 @@ struct container_spec {
 
 	bool pin_cpu;
 	unsigned cpu;
+	bool set_affinity; /* else, and stronger than pin_cpu */
+	cpu_set_t affinity;
 
 	/* Writable text files of cgroups that the guest joins before it is set up; NULL-terminated or NULL. */
 	char **cgroup_procs;

@@ -415,6 +415,28 @@ int container_from_oci(const struct oci_config *cfg, const char *bundle, struct 
 	return r;
 }
 
+/* `list` is a valid one (oci/syntax.h). */
+int container_cpus_from_oci(const char *list, cpu_set_t *ret, struct error *err)
+{
+	char *end;
+
+	CPU_ZERO(ret);
+	for (const char *p = list;; p = end + 1) {
+		unsigned long from = strtoul(p, &end, 10), to = from;
+
+		end += strspn(end, " \t");
+		if (*end == '-')
+			to = strtoul(end + 1, &end, 10);
+		if (to >= CPU_SETSIZE)
+			return error_set(err, EINVAL, "execCPUAffinity: no CPU %lu", to);
+		for (; from <= to; from++)
+			CPU_SET(from, ret);
+		end += strspn(end, " \t");
+		if (*end != ',')
+			return 0;
+	}
+}
+
 int container_process_from_oci(const struct oci_process *process, struct container_bundle *ret, struct error *err)
 {
 	struct container_bundle made;
@@ -424,6 +446,10 @@ int container_process_from_oci(const struct oci_process *process, struct contain
 	if (r < 0)
 		return r;
 	r = take_process(process, made.arena, &made.spec, err);
+	if (r == 0 && process->exec_affinity_final) {
+		made.spec.set_affinity = true;
+		r = container_cpus_from_oci(process->exec_affinity_final, &made.spec.affinity, err);
+	}
 	if (r < 0)
 		container_bundle_free(&made);
 	else

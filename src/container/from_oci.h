@@ -25,6 +25,9 @@ int container_from_oci(const struct oci_config *cfg, const char *bundle, struct 
 /* The same for a process alone, as `exec` starts one; only what belongs to the process is filled in. */
 int container_process_from_oci(const struct oci_process *process, struct container_bundle *ret, struct error *err);
 
+/* A list of CPUs as in cpuset(7), which the document's reader has found valid. -EINVAL for a CPU that no set can hold. */
+int container_cpus_from_oci(const char *list, cpu_set_t *ret, struct error *err);
+
 /* May be called twice, and on a zeroed struct. */
 void container_bundle_free(struct container_bundle *bundle);
 

@@ -126,10 +126,14 @@ static int set_io_priority(const struct container_io_priority *p, struct error *
 	return 0;
 }
 
-static int pin_to_cpu(const struct container_spec *spec, struct error *err)
+static int choose_cpus(const struct container_spec *spec, struct error *err)
 {
 	cpu_set_t cpus;
 
+	if (spec->set_affinity)
+		return sched_setaffinity(0, sizeof(spec->affinity), &spec->affinity) < 0 ?
+			       error_errno(err, errno, "cannot use the CPUs of execCPUAffinity.final") :
+			       0;
 	if (!spec->pin_cpu)
 		return 0;
 	if (spec->cpu >= CPU_SETSIZE)
@@ -146,7 +150,7 @@ static int set_scheduling(const struct container_spec *spec, struct error *err)
 	int r;
 
 	(void)prctl(PR_SET_TIMERSLACK, 50000UL);
-	r = pin_to_cpu(spec, err);
+	r = choose_cpus(spec, err);
 	if (r == 0)
 		r = set_io_priority(&spec->io_priority, err);
 	return r == 0 ? set_policy(&spec->scheduler, err) : r;

@@ -78,6 +78,7 @@ struct child_ends {
 	pid_t inside;             /* not 0: into the namespaces of this process, as one more */
 	bool admitted_by_creator; /* a CHANNEL_GO comes before anything is done */
 	int *idmapped;            /* for each mount of the description a detached mount made by the creator, or -1; or NULL */
+	int devices;              /* from devices_prepare(), or -1 */
 };
 
 /* The process created by container_create(). Does not return. */
@@ -109,6 +110,7 @@ struct stage {
 	int *binds;               /* for each mount of the description: a detached mount, or -1 */
 	int channel;  /* to the creator */
 	int host_sys; /* detached copy of the host's /sys, or -1 */
+	int devices;  /* the creator's nodes for the description's devices, attached, or -1 */
 	int root;     /* the tree's root, O_PATH; reopened after each mount on it */
 };
 
@@ -116,8 +118,14 @@ struct stage {
 int cow_build(struct stage *stage, const char *source, struct error *err);
 
 /* /dev with its nodes, links, pts, shm, mqueue. */
-int devices_populate(const struct container_spec *spec, int root, struct error *err);
-int devices_standard_nodes(const struct container_spec *spec, int root, struct error *err);
+int devices_populate(const struct stage *stage, struct error *err);
+int devices_standard_nodes(const struct stage *stage, struct error *err);
+
+/*
+ * For a container with a user namespace of its own, where mknod is refused: the creator's detached tmpfs with a node for each device of the
+ * description, named by its number there, with the owner that the maps give. *ret stays -1 where the creator may not do that either.
+ */
+int devices_prepare(const struct container_spec *spec, int *ret, struct error *err);
 
 /*
  * Before anything is mounted over the host's tree: takes detached copies of all bind sources into stage->binds, which

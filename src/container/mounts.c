@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -353,15 +354,31 @@ int mounts_apply(struct stage *stage, struct error *err)
 
 /* ---- masked and read-only paths, inside the finished root ---- */
 
-/* Opens what is to be covered without following links; -ENOENT and its like mean that there is nothing to hide. */
+/*
+ * Opens what is to be covered; -ENOENT and its like mean that there is nothing to hide. A link is followed, within the root: what it leads to
+ * is covered, under all of its names, and the link with it.
+ */
 static int open_for_cover(const char *path, struct error *err)
 {
-	int fd;
+	_cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd = root < 0 ? -errno : root_open(root, path, 0);
 
-	fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0 && errno != ENOENT && errno != ENOTDIR && errno != EACCES)
-		return error_errno(err, errno, "cannot open %s", path);
+	if (fd < 0 && fd != -ENOENT && fd != -ENOTDIR && fd != -EACCES)
+		return error_errno(err, -fd, "cannot open %s", path);
 	return fd < 0 ? -ENOENT : fd;
+}
+
+/* The null device, which an image or whoever shares its /dev may have replaced by something to be read. */
+static int clone_null(struct error *err)
+{
+	_cleanup_close_ int null = open("/dev/null", O_PATH | O_CLOEXEC | O_NOFOLLOW);
+	struct stat st;
+
+	if (null < 0 || fstat(null, &st) < 0)
+		return error_errno(err, errno, "/dev/null");
+	if (!S_ISCHR(st.st_mode) || st.st_rdev != makedev(1, 3))
+		return error_set(err, EINVAL, "/dev/null is not the null device");
+	return fs_clone(null, "", false, err);
 }
 
 static int mask_path(const char *path, struct error *err)
@@ -378,7 +395,7 @@ static int mask_path(const char *path, struct error *err)
 	if (S_ISDIR(st.st_mode))
 		mount = fs_create("tmpfs", "tmpfs", options, MOUNT_ATTR_RDONLY, err);
 	else
-		mount = fs_clone(AT_FDCWD, "/dev/null", false, err);
+		mount = clone_null(err);
 	if (mount < 0) {
 		error_prefix(err, "cannot mask %s", path);
 		return mount;

@@ -155,7 +155,7 @@ static int isolate_place(const struct stage *stage, const char *place, struct er
 static int stage_mount(struct stage *stage, struct error *err)
 {
 	static const struct fs_option options[] = { { "mode", "0755" }, { 0 } };
-	static const char *const directories[] = { "root", "upper", "work", "sys" };
+	static const char *const directories[] = { "root", "upper", "work", "sys", "devices" };
 	_cleanup_close_ int fs = -1, target = -1;
 	const char *place = find_place(stage);
 	int r;
@@ -180,6 +180,19 @@ static int stage_mount(struct stage *stage, struct error *err)
 	return r;
 }
 
+/* Where it can be bound from. */
+static int stage_attach_devices(const struct stage *stage, struct error *err)
+{
+	_cleanup_close_ int target = -1;
+	char path[sizeof(stage->path) + 12];
+
+	if (stage->devices < 0)
+		return 0;
+	(void)snprintf(path, sizeof(path), "%s/devices", stage->path);
+	target = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return target < 0 ? error_errno(err, errno, "cannot open %s", path) : fs_attach(stage->devices, target, path, err);
+}
+
 /* (Re)opens STAGE/root, which shows the topmost mount there. */
 static int stage_reopen_root(struct stage *stage, struct error *err)
 {
@@ -195,6 +208,7 @@ static void stage_deinit(struct stage *stage)
 {
 	cleanup_close(&stage->root);
 	cleanup_close(&stage->host_sys);
+	cleanup_close(&stage->devices);
 	for (size_t i = 0; stage->binds && i < stage->spec->n_mounts; i++)
 		cleanup_close(&stage->binds[i]);
 	free(stage->binds);
@@ -247,7 +261,7 @@ static int mount_standard(struct stage *stage, struct error *err)
 	r = sys_mount(stage, err);
 	if (r < 0)
 		return r;
-	r = devices_populate(stage->spec, stage->root, err);
+	r = devices_populate(stage, err);
 	if (r < 0 || !stage->spec->private_tmp)
 		return r;
 	return root_mount(stage->root, "/tmp", "tmpfs", "tmpfs", tmp_options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
@@ -376,7 +390,7 @@ static int root_fill(struct stage *stage, struct real_paths *real, struct error 
 	if (r == 0)
 		r = mounts_apply(stage, err);
 	if (r == 0 && spec->plain_mounts && !has_dev_of_its_own(spec))
-		r = devices_standard_nodes(spec, stage->root, err);
+		r = devices_standard_nodes(stage, err);
 	if (r == 0)
 		r = make_working_directory(spec, stage->root, err);
 	if (r == 0)
@@ -426,6 +440,7 @@ int root_enter(const struct container_spec *spec, const struct child_ends *ends,
 		.namespaces = ends->namespaces,
 		.channel = ends->channel,
 		.host_sys = -1,
+		.devices = ends->devices,
 		.root = -1,
 	};
 	int r;
@@ -437,6 +452,8 @@ int root_enter(const struct container_spec *spec, const struct child_ends *ends,
 		r = real_paths_collect(spec, &real, err);
 	if (r == 0)
 		r = stage_mount(&stage, err);
+	if (r == 0)
+		r = stage_attach_devices(&stage, err);
 	if (r == 0)
 		r = stage_reopen_root(&stage, err);
 	if (r == 0)

@@ -162,6 +162,12 @@ linux_fields() {
 	check 'user namespace' '0 0 100000 65536' "$(ns="$namespaces,{\"type\":\"user\"}"; bundle '' '' \
 		',"uidMappings":[{"containerID":0,"hostID":100000,"size":65536}],"gidMappings":[{"containerID":0,"hostID":100000,"size":65536}]' \
 		'' 'id -u; cat /proc/self/uid_map' | xargs)"
+	maps=',"uidMappings":[{"containerID":0,"hostID":100000,"size":65536}],"gidMappings":[{"containerID":0,"hostID":100000,"size":65536}]'
+	check 'devices of a user namespace: numbers, mode, owner' 'character special file 1:5 640 10:11 block special file 7:200 600 0:0 8' \
+		"$(ns="$namespaces,{\"type\":\"user\"}"; bundle '' '' \
+		"$maps"',"devices":[{"path":"/dev/extra","type":"c","major":1,"minor":5,"fileMode":416,"uid":10,"gid":11},
+			{"path":"/dev/deep/block","type":"b","major":7,"minor":512,"fileMode":384,"uid":0,"gid":0}]' \
+		'' "stat -c '%F %t:%T %a %u:%g' /dev/extra /dev/deep/block; head -c 8 /dev/extra | wc -c" | xargs)"
 	check 'owners shifted by a mount' '0' "$(ns="$namespaces,{\"type\":\"user\"}"; bundle '' \
 		',{"destination":"/m","type":"bind","source":"shared","options":["bind","idmap"]}' \
 		',"uidMappings":[{"containerID":0,"hostID":100000,"size":65536}],"gidMappings":[{"containerID":0,"hostID":100000,"size":65536}]' \

@@ -148,6 +148,14 @@ for command in state start kill delete pause resume ps; do
 done
 run rt delete --force nobody
 expect 0 "delete --force of an unknown id"
+for id in many-1 many-2 other; do bundle "$id" true && rt create --bundle "$id" "$id" || exit 99; done
+run rt delete --force --regex '^many-[0-9]+$'
+expect 0 "delete --regex"
+equal other "$(rt list -q)" "delete --regex: those that it fits"
+run rt delete --regex '('
+expect 1 "delete --regex: a wrong one"
+expect_err_has "regex: '\('" "delete --regex: a wrong one"
+run rt delete --force other
 # ---- failures in the log ----
 run rt --log log --log-format json state nobody
 equal 1 "$(wc -l <log)" "one line in the log"
@@ -201,6 +209,16 @@ until_true is_gone "$(field p .guardian.pid)"
 ok "untrapped: nobody stays" is_gone "$(field p .guardian.pid)"
 run rt exec p /bin/echo plainly
 expect_out plainly "untrapped: exec"
+last=$(sed -n 's/^Cpus_allowed_list:.*[^0-9]\([0-9]*\)$/\1/p' /proc/self/status)
+for cpus in '{"initial": "'"$last"'"}' '{"initial": "0-'"$last"'", "final": "'"$last"'"}'; do
+	jq --argjson cpus "$cpus" '.process | .args = ["/bin/grep", "Cpus_allowed_list", "/proc/self/status"] | .execCPUAffinity = $cpus' plain/config.json >process.json
+	run rt exec --process process.json p
+	expect_out "Cpus_allowed_list:	$last" "untrapped: exec with execCPUAffinity $cpus"
+done
+jq '.process | .execCPUAffinity = {final: "5000"}' plain/config.json >process.json
+run rt exec --process process.json p
+expect 255 "execCPUAffinity: no such CPU"
+expect_err_has 'no CPU 5000' "execCPUAffinity: no such CPU"
 run rt kill p TERM
 until_true status_is p stopped
 run rt delete p

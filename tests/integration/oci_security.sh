@@ -93,10 +93,15 @@ mkdir rootfs/dev
 
 # ---- masked and read-only paths ----
 ln -sfn /etc rootfs/conf
-bundle mask 'for f in /proc/kcore /proc/keys /conf/passwd; do [ -s $f ] && echo seen $f; done; for f in /proc/sys/kernel/hostname /proc/sysrq-trigger /sys/kernel/uevent_helper; do (echo x >$f) 2>/dev/null && echo written $f; done; echo done' \
+bundle mask 'for f in /proc/kcore /proc/keys /conf/passwd /etc/passwd; do [ -s $f ] && echo seen $f; done; for f in /proc/sys/kernel/hostname /proc/sysrq-trigger /sys/kernel/uevent_helper; do (echo x >$f) 2>/dev/null && echo written $f; done; echo done' \
 	'.linux.maskedPaths += ["/conf", "/no/such"]'
 run rt run --bundle mask mask
-expect_out done "masked and read-only paths, one through a link"
+expect_out done "masked and read-only paths, one through a link: what it leads to is masked under its own name, too"
+mkdir fakedev && echo readable >fakedev/null
+bundle fake 'cat /etc/passwd' '.mounts += [{destination: "/dev", type: "bind", source: "'"$work"'/fakedev", options: ["rbind"]}] | .linux.maskedPaths = ["/etc/passwd"]'
+run rt run --bundle fake fake
+expect 1 "a null device that is none hides nothing"
+expect_err_has 'cannot mask /etc/passwd: /dev/null is not the null device' "a null device that is none"
 # ---- privileges ----
 bundle priv 'grep -E "^(CapBnd|CapEff|NoNewPrivs)" /proc/self/status | xargs; mount -t tmpfs t /tmp 2>/dev/null && echo mounted; unshare -m true 2>/dev/null && echo unshared; echo done'
 run rt run --bundle priv priv

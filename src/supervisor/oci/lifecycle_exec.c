@@ -2,6 +2,7 @@
 /* `exec`: one more process in a running container, under the same supervision. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,6 +199,23 @@ static int open_container(const struct runtime *rt, struct joining *j, struct er
 	return r < 0 ? r : load_config(&j->dir, &j->cfg, err);
 }
 
+/*
+ * execCPUAffinity (runtime-spec, config.md): of this process before the new one is in the container's cgroups, and of that one (`final`, by the
+ * container layer) once it is there. Processes under control share their supervisor's processor from their first call on.
+ */
+static int set_initial_affinity(const struct oci_process *process, struct error *err)
+{
+	cpu_set_t cpus;
+	int r;
+
+	if (!process->exec_affinity_initial)
+		return 0;
+	r = container_cpus_from_oci(process->exec_affinity_initial, &cpus, err);
+	if (r == 0 && sched_setaffinity(0, sizeof(cpus), &cpus) < 0)
+		r = error_errno(err, errno, "cannot use the CPUs of execCPUAffinity.initial");
+	return r;
+}
+
 static int make_process(struct joining *j, struct error *err)
 {
 	struct container_spec *spec = &j->bundle.spec;
@@ -206,6 +224,8 @@ static int make_process(struct joining *j, struct error *err)
 	r = check_console(&j->request->process, j->process.terminal, err);
 	if (r == 0)
 		r = container_process_from_oci(&j->process, &j->bundle, err);
+	if (r == 0)
+		r = set_initial_affinity(&j->process, err);
 	if (r == 0)
 		r = filters_make(&j->filters, &j->cfg, !j->state.untrapped, j->options.allow_uncontrolled, err);
 	if (r == 0)

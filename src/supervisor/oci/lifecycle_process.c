@@ -159,7 +159,7 @@ int check_console(const struct process_request *request, bool terminal, struct e
 	if (!terminal && request->console_socket)
 		return error_set(err, EINVAL, "cannot use a console socket for a process without a terminal");
 	if (terminal && !request->console_socket && !request->attached)
-		return error_set(err, EINVAL, "cannot allocate a terminal without a console socket");
+		return error_set(err, EINVAL, "cannot allocate a terminal without a console socket: use --console-socket, or do not detach");
 	return 0;
 }
 
