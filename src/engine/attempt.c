@@ -20,7 +20,7 @@ static bool same_call(const struct task *t)
 	return t->attempt.failed && t->attempt.nr == t->call.nr && !memcmp(t->attempt.args, t->call.args, sizeof(t->attempt.args));
 }
 
-static int attempt_done(struct engine *e, struct task *t, struct verdict *v)
+static int attempt_done(struct engine *e, struct task *t, uint64_t deadline_ns, struct verdict *v)
 {
 	v->kind = VERDICT_GO;
 	if (!gave_up(t->call.result)) {
@@ -31,7 +31,7 @@ static int attempt_done(struct engine *e, struct task *t, struct verdict *v)
 	t->attempt.failed = true;
 	t->attempt.nr = t->call.nr;
 	memcpy(t->attempt.args, t->call.args, sizeof(t->attempt.args));
-	t->attempt.start_ns = t->call.start_ns;
+	t->attempt.deadline_ns = t->wait.deadline_ns != TIME_NEVER ? t->wait.deadline_ns : deadline_ns;
 	v->set_result = true;
 	v->value = WAIT_ERESTARTSYS;
 	return 0;
@@ -40,7 +40,7 @@ static int attempt_done(struct engine *e, struct task *t, struct verdict *v)
 int attempt_call(struct engine *e, struct task *t, uint64_t deadline_ns, int timeout_error, struct verdict *v)
 {
 	if (t->call.done)
-		return attempt_done(e, t, v);
+		return attempt_done(e, t, deadline_ns, v);
 	if (wait_timed_out(t))
 		return verdict_errno(v, timeout_error);
 	if (!t->call.first || !same_call(t)) {
@@ -50,10 +50,10 @@ int attempt_call(struct engine *e, struct task *t, uint64_t deadline_ns, int tim
 		}
 		return verdict_block(v); /* becomes an interruption */
 	}
-	/* The first look at a call that has just failed: park. Its deadline counts from the first attempt. */
+	/* The first look at a call that has just failed: park. Its deadline is that of the first attempt. */
 	t->attempt.failed = false;
-	if (deadline_ns != TIME_NEVER)
-		wait_until(e, t, deadline_ns - (t->call.start_ns - t->attempt.start_ns));
+	if (t->attempt.deadline_ns != TIME_NEVER)
+		wait_until(e, t, t->attempt.deadline_ns);
 	wait_for(t, WAIT_EVENT);
 	return verdict_block(v);
 }

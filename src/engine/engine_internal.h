@@ -53,6 +53,9 @@ struct engine {
 	bool event_dirty;     /* something happened that WAIT_EVENT waiters may have waited for */
 	bool network_used;    /* somebody has had a socket of the Internet's families */
 	bool network_dirty;   /* packets may be under way */
+	bool terminals_used;  /* somebody has had a terminal of the guest's own */
+	bool terminals_dirty; /* something may be under way in one */
+	bool terminals_echo;  /* and may be echoed */
 	bool signals_dirty;   /* some process has signals_dirty set */
 	uint64_t next_deadline_ns; /* lower bound of the deadlines of blocked tasks */
 	unsigned n_adrift;

@@ -321,6 +321,8 @@ struct guest_ops {
 	int (*settle_leader)(struct guest *g, int task);
 	/* Waits until loopback network delivery has come to rest. */
 	int (*settle_network)(struct guest *g);
+	/* Waits until what was written to pseudo-terminals has been passed on, with the signals of keys; echoes: and with what comes back for it. */
+	int (*settle_terminals)(struct guest *g, bool echoes);
 
 	/* A symbolised stack for reports, as text lines; the caller frees *ret_text. May be NULL. */
 	int (*backtrace)(struct guest *g, int task, char **ret_text);

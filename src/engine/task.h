@@ -159,7 +159,7 @@ struct task {
 		bool failed;
 		int nr;
 		uint64_t args[6];
-		uint64_t start_ns;
+		uint64_t deadline_ns;
 	} attempt;
 	int hold; /* -1, or a handle that is kept until the task's next event */
 	uint64_t born_ns; /* run time */

@@ -12,6 +12,7 @@
 #include "engine/engine_internal.h"
 #include "engine/net/link_numbers.h"
 #include "engine/files/fdtable.h"
+#include "engine/files/terminals.h"
 #include "engine/net/network.h"
 #include "engine/sched/spinners.h"
 #include "engine/wait.h"
@@ -155,7 +156,9 @@ static int wake_all(struct engine *e)
 	int r, actor = e->actor;
 
 	e->actor = -1;
-	r = spinners_wake(e);
+	r = terminals_settle(e);
+	if (r >= 0)
+		r = spinners_wake(e);
 	if (r >= 0)
 		r = timers_fire(&e->timers, e, e->clock.now_ns);
 	if (r >= 0)
@@ -402,8 +405,10 @@ static void resume(struct engine *e, struct task *t, struct step *step)
 		return;
 	}
 	/* Not when the call is made: until it runs, nothing has changed. */
-	if (v->kind == VERDICT_CONTINUE || v->kind == VERDICT_HOOK)
+	if (v->kind == VERDICT_CONTINUE || v->kind == VERDICT_HOOK) {
 		e->io_dirty = true;
+		terminals_note(e, t);
+	}
 	if ((v->kind == VERDICT_CONTINUE || v->kind == VERDICT_HOOK) && network_concerns(e, t))
 		e->network_dirty = true;
 	if (!t->call.attempt && v->kind != VERDICT_LISTEN)

@@ -191,6 +191,11 @@ static int fake_settle_network(struct guest *g)
 	return 0;
 }
 
+static int fake_settle_terminals(struct guest *g, bool echoes)
+{
+	return 0;
+}
+
 static int fake_outside_pending(struct guest *g)
 {
 	return 0;
@@ -216,6 +221,7 @@ static const struct guest_ops fake_ops = {
 	.settle_reaped = fake_settle_reaped,
 	.settle_leader = fake_settle_leader,
 	.settle_network = fake_settle_network,
+	.settle_terminals = fake_settle_terminals,
 	.outside_pending = fake_outside_pending,
 };
 

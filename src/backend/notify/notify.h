@@ -64,6 +64,10 @@ struct network_probe {
 	int send_fd, receive_fd, stat_fd; /* -1: not made yet */
 };
 
+struct terminal_probe {
+	int master, slave; /* -1: not made yet */
+};
+
 struct vdso_image; /* vdso.h */
 
 /* A mount of the guest's namespace: the strings point into the line, which it owns. */
@@ -114,6 +118,7 @@ struct notify {
 	struct pidfd_cache pidfds;
 	struct object_table objects;
 	struct network_probe probe;
+	struct terminal_probe terminal_probe;
 	struct known_fs fs_known[FS_KNOWN];
 	unsigned fs_next;
 	uint64_t fs_generation; /* of n->generation: what is known is from then */
@@ -400,6 +405,10 @@ int notify_settle_leader(struct guest *g, int task);
 int notify_settle_alive(struct notify *n, pid_t tid);
 int notify_settle_network(struct guest *g);
 void settle_deinit(struct notify *n);
+
+/* --- settle_terminals.c --- */
+int notify_settle_terminals(struct guest *g, bool echoes);
+void settle_terminals_deinit(struct notify *n);
 
 /* --- procfs.c --- */
 struct proc_ids {

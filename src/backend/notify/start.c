@@ -68,6 +68,7 @@ static const struct guest_ops notify_ops = {
 	.settle_reaped = notify_settle_reaped,
 	.settle_leader = notify_settle_leader,
 	.settle_network = notify_settle_network,
+	.settle_terminals = notify_settle_terminals,
 	.backtrace = notify_backtrace,
 };
 
@@ -176,6 +177,7 @@ static struct notify *notify_new(const struct backend_options *options)
 	n->spin_limit_ms = options->spin_limit_ns / 1000000;
 	n->self = getpid();
 	n->euid = geteuid();
+	n->terminal_probe.master = n->terminal_probe.slave = -1;
 	n->probe.send_fd = n->probe.receive_fd = n->probe.stat_fd = -1;
 	n->watchdog_ms = watchdog_ms(options->watchdog_ns);
 	n->listener_made = options->listener_made;
@@ -513,6 +515,7 @@ struct guest *backend_close(struct guest *g)
 	listeners_deinit(n);
 	free(n->own_polls);
 	settle_deinit(n);
+	settle_terminals_deinit(n);
 	handles_deinit(n);
 	give_signals_back(n);
 	cleanup_close(&n->proc_fd);

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "engine/engine_internal.h"
 #include "engine/files/fdtable.h"
+#include "engine/files/terminals.h"
 #include "engine/calls/handle_link.h"
 #include "engine/calls/handlers.h"
 #include "engine/net/sockets.h"
@@ -23,6 +24,7 @@ enum ioctl_kind {
 	IOCTL_UNKNOWN = 0,
 	IOCTL_RUN,     /* the kernel runs it: a function of what guests did to the object */
 	IOCTL_SIGNALS, /* as RUN, may raise signals */
+	IOCTL_MOVES,   /* as RUN, may set going what a terminal has held back */
 	IOCTL_LINK,    /* handle_link.h */
 	IOCTL_STAMP,   /* when the last packet came: in virtual time */
 	IOCTL_REFUSE,  /* fixed errno: depends on the host's file system or hardware */
@@ -35,14 +37,15 @@ struct ioctl_row {
 };
 
 #define RUN(request) { request, IOCTL_RUN, 0 }
+#define MOVES(request) { request, IOCTL_MOVES, 0 }
 #define LINK(request) { request, IOCTL_LINK, 0 }
 #define STAMP(request) { request, IOCTL_STAMP, 0 }
 #define REFUSED(request, error) { request, IOCTL_REFUSE, error }
 
 static const struct ioctl_row rows[] = {
 	/* terminals */
-	RUN(TCGETS), RUN(TCSETS), RUN(TCSETSW), RUN(TCSETSF), RUN(TCGETS2), RUN(TCSETS2), RUN(TCSETSW2), RUN(TCSETSF2),
-	RUN(TCGETA), RUN(TCSETA), RUN(TCSETAW), RUN(TCSETAF), RUN(TCSBRK), RUN(TCSBRKP), RUN(TCXONC), RUN(TCFLSH),
+	RUN(TCGETS), MOVES(TCSETS), MOVES(TCSETSW), MOVES(TCSETSF), RUN(TCGETS2), MOVES(TCSETS2), MOVES(TCSETSW2), MOVES(TCSETSF2),
+	RUN(TCGETA), MOVES(TCSETA), MOVES(TCSETAW), MOVES(TCSETAF), RUN(TCSBRK), RUN(TCSBRKP), MOVES(TCXONC), MOVES(TCFLSH),
 	RUN(TIOCGWINSZ), RUN(TIOCGPGRP), RUN(TIOCGSID), RUN(TIOCEXCL), RUN(TIOCNXCL), RUN(TIOCOUTQ), RUN(TIOCGETD),
 	RUN(TIOCSETD), RUN(TIOCGPTN), RUN(TIOCSPTLCK), RUN(TIOCGPTLCK), RUN(TIOCGPTPEER), RUN(TIOCPKT), RUN(TIOCGPKT),
 	RUN(TIOCGLCKTRMIOS), RUN(TIOCMGET), RUN(TIOCGSOFTCAR),
@@ -108,6 +111,8 @@ int handle_fs_ioctl(struct engine *e, struct task *t, struct verdict *v)
 			return handle_stamp(e, t, request, v);
 		if (rows[i].kind == IOCTL_SIGNALS)
 			signals_changed(e, NULL);
+		if (rows[i].kind == IOCTL_MOVES)
+			terminals_moved(e, true);
 		return verdict_continue(v);
 	}
 	(void)snprintf(name, sizeof(name), "0x%x", request);

@@ -49,20 +49,22 @@ static struct task *fifo_waiter(struct engine *e, const struct file_stat *stat, 
 	return NULL;
 }
 
-/* A FIFO is opened by two: who comes first is parked, who comes second lets both through. */
+/* A FIFO is opened by two: who comes first is parked, who comes second lets both through. Who does not wait does not: a writer finds a reader or ENXIO. */
 static int open_fifo(struct engine *e, struct task *t, const struct guest_path *path, const struct file_stat *stat, int flags,
 		     struct verdict *v)
 {
-	bool reader = (flags & O_ACCMODE) == O_RDONLY;
+	bool reader = (flags & O_ACCMODE) == O_RDONLY, waits = !(flags & O_NONBLOCK);
 	struct task *partner;
 	int r;
 
-	if (flags & (O_NONBLOCK | O_PATH) || (flags & O_ACCMODE) == O_RDWR || t->hold >= 0)
+	if (flags & O_PATH || (flags & O_ACCMODE) == O_RDWR || t->hold >= 0 || (!waits && reader))
 		return verdict_continue(v);
 	r = e->g->ops->fifo_has_partner(e->g, t->id, path->dirfd, path->text, flags);
 	if (r)
 		return r < 0 && (r == -ENOMEM || r == -ESRCH) ? r : verdict_continue(v);
 	partner = fifo_waiter(e, stat, reader);
+	if (!partner && !waits)
+		return verdict_continue(v);
 	if (!partner) {
 		t->call.scratch[0] = stat->dev + 1;
 		t->call.scratch[1] = stat->ino;

@@ -160,7 +160,7 @@ static int receive(struct engine *e, struct task *t, const struct receive *call,
 	if (wants_all(info, call->flags) && call->plain)
 		return receive_all(e, t, info, call, v);
 	r = 0;
-	if (call->flags & MSG_DONTWAIT)
+	if (call->flags & (MSG_DONTWAIT | MSG_OOB)) /* nobody waits for a byte out of band */
 		verdict_continue(v);
 	else
 		r = call_when_ready(e, t, (int)t->call.args[0], call->flags & MSG_ERRQUEUE ? POLLERR : POLLIN, v);

@@ -28,7 +28,7 @@ enum {
 /* The reader is gone: SIGPIPE for the thread, and what was written until then, or EPIPE. */
 static int broken_pipe(struct engine *e, struct task *t, bool no_signal, struct verdict *v)
 {
-	siginfo_t info = { .si_signo = SIGPIPE, .si_code = SI_KERNEL };
+	siginfo_t info = { .si_signo = SIGPIPE, .si_code = SI_USER, .si_pid = t->process->vpid };
 	int r;
 
 	if (!t->call.progress && !no_signal)

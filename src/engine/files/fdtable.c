@@ -129,6 +129,7 @@ int fdtable_info(struct engine *e, struct task *t, int fd, const struct fd_info 
 	if (r < 0)
 		return r;
 	e->network_used |= info.kind == FD_INET;
+	e->terminals_used |= info.kind == FD_TTY && !info.external;
 	if (at)
 		*at = calloc(1, sizeof(**at));
 	if (at && *at) {
@@ -139,6 +140,11 @@ int fdtable_info(struct engine *e, struct task *t, int fd, const struct fd_info 
 		*ret_info = &t->fds->scratch;
 	}
 	return 0;
+}
+
+const struct fd_info *fdtable_known(const struct fdtable *table, int fd)
+{
+	return fd >= 0 && (size_t)fd < table->n && table->slots[fd] ? &table->slots[fd]->info : NULL;
 }
 
 struct dir_listing *fdtable_listing(struct fdtable *table, int fd)

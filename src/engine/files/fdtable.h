@@ -23,6 +23,9 @@ void fdtable_unref(struct engine *e, struct fdtable *table);
  * O_NONBLOCK flag may be stale. -EBADF when there is no such descriptor.
  */
 int fdtable_info(struct engine *e, struct task *t, int fd, const struct fd_info **ret_info);
+/* The facts, if they are known already; NULL otherwise. */
+const struct fd_info *fdtable_known(const struct fdtable *table, int fd);
+
 
 /* Sets asks_caller of the descriptor's facts. */
 int fdtable_mark_asks_caller(struct engine *e, struct task *t, int fd);

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Pseudo-terminals at rest. What is written to one side is passed on to the other by a work item of the kernel's, at some time: input is made
+ * lines of, echoed, turned into signals. Nobody can ask about that item: poll(2) waits for it, but only where there is nothing to read yet.
+ *
+ * All such items wait in one queue for the kernel's unbound workers, and are taken out in the order in which they came (of one processor: supervisor
+ * and guest share theirs). So one of our own, of a pseudo-terminal that always is empty and can be waited for, is taken out behind them: then
+ * each of them is done, or in the hands of a worker. A worker says by its name that it has one: "kworker/u4:1+events_unbound", with "-" when
+ * it had. Each that had one is waited for. What a slave is given may be echoed, which is an item of the master's: then all of it happens twice.
+ */
+#include "backend/notify/notify.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+enum {
+	LOOKS = 20000, /* a second at least: a work item of somebody else's may last */
+	AT_ONCE = 20,  /* looks without sleeping: a worker on another processor is about to be done */
+	NAP_NS = 50000,
+	KTHREADD = 2,
+	WORKERS_MAX = 256,
+};
+
+static void probe_close(struct terminal_probe *probe)
+{
+	cleanup_close(&probe->master);
+	cleanup_close(&probe->slave);
+	probe->master = probe->slave = -1;
+}
+
+static int set_raw(int fd)
+{
+	struct termios mode;
+
+	if (tcgetattr(fd, &mode) < 0)
+		return -errno;
+	cfmakeraw(&mode);
+	return tcsetattr(fd, TCSANOW, &mode) < 0 ? -errno : 0;
+}
+
+static int probe_make(struct terminal_probe *probe)
+{
+	int unlocked = 0;
+
+	probe->master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	if (probe->master < 0 || ioctl(probe->master, TIOCSPTLCK, &unlocked) < 0)
+		return -errno;
+	probe->slave = ioctl(probe->master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	return probe->slave < 0 ? -errno : set_raw(probe->slave);
+}
+
+static int probe_open(struct terminal_probe *probe)
+{
+	int r;
+
+	if (probe->slave >= 0)
+		return 0;
+	r = probe_make(probe);
+	if (r < 0)
+		probe_close(probe);
+	return r;
+}
+
+/* One byte through the queue: poll(2) waits for its work item. */
+static int probe_pass(const struct terminal_probe *probe)
+{
+	struct pollfd fd = { .fd = probe->slave, .events = POLLIN };
+	char byte = 0;
+
+	if (write(probe->master, &byte, 1) != 1)
+		return -errno;
+	if (poll(&fd, 1, -1) < 0 && errno != EINTR)
+		return -errno;
+	return read(probe->slave, &byte, 1) == 1 ? 0 : -EIO;
+}
+
+/* Has this thread of the kernel a work item of the queue in hand? */
+static bool is_at_work(struct notify *n, pid_t pid)
+{
+	char name[64];
+	int r;
+
+	r = procfs_read(n, pid, "comm", name, sizeof(name));
+	return r == 0 && strncmp(name, "kworker/u", strlen("kworker/u")) == 0 && strstr(name, "+events");
+}
+
+/* Those that have something in hand; none where the kernel's threads are not to be seen. */
+static size_t workers_at_work(struct notify *n, pid_t *pids, size_t room)
+{
+	char text[16384], *at, *end;
+	size_t found = 0;
+	pid_t pid;
+
+	if (procfs_read(n, KTHREADD, "task/2/children", text, sizeof(text)) < 0)
+		return 0;
+	for (at = text; found < room; at = end) {
+		pid = (pid_t)strtol(at, &end, 10);
+		if (end == at)
+			break;
+		if (is_at_work(n, pid))
+			pids[found++] = pid;
+	}
+	return found;
+}
+
+static int settle_once(struct notify *n)
+{
+	const struct timespec nap = { .tv_nsec = NAP_NS };
+	pid_t pids[WORKERS_MAX];
+	size_t found;
+	int r;
+
+	r = probe_pass(&n->terminal_probe);
+	found = r < 0 ? 0 : workers_at_work(n, pids, WORKERS_MAX);
+	for (size_t i = 0; i < found; i++)
+		for (int looks = 0; looks < LOOKS && is_at_work(n, pids[i]); looks++)
+			if (looks >= AT_ONCE)
+				(void)nanosleep(&nap, NULL);
+	return r;
+}
+
+int notify_settle_terminals(struct guest *g, bool echoes)
+{
+	struct notify *n = notify_of(g);
+	int r;
+
+	r = probe_open(&n->terminal_probe);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0; /* no pseudo-terminals here: what the kernel's worker has passed on stays open */
+	r = settle_once(n);
+	return r < 0 || !echoes ? r : settle_once(n);
+}
+
+void settle_terminals_deinit(struct notify *n)
+{
+	probe_close(&n->terminal_probe);
+}
