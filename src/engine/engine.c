@@ -114,8 +114,10 @@ uint64_t engine_anchor_seen(const struct engine *e, size_t anchor)
 
 void engine_observe(struct engine *e, const struct engine_observer *observer)
 {
-	if (e->n_observers < OBSERVERS_MAX)
-		e->observers[e->n_observers++] = *observer;
+	if (e->n_observers == OBSERVERS_MAX)
+		return;
+	e->observers[e->n_observers++] = *observer;
+	chaos_observed(e, observer);
 }
 
 const struct uncontrolled *engine_uncontrolled(const struct engine *e, size_t *ret_count)

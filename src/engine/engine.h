@@ -62,6 +62,8 @@ struct engine_chooser {
 	int (*pick)(void *arg, struct engine *e, uint64_t turn, unsigned nth, int *ret_task, const char **ret_message);
 	/* The task goes on at this turn: 1 with the point at which its turn ends, 0: there is none. May be NULL. */
 	int (*preempt)(void *arg, struct engine *e, uint64_t turn, int task, struct preempt_point *ret_point);
+	/* The next priority of the schedule that was given at this turn or before: 1, or 0: there is none. May be NULL. */
+	int (*priority)(void *arg, uint64_t turn, struct sched_priority *ret);
 	void *arg;
 };
 
@@ -199,6 +201,8 @@ struct engine_observer {
 	 * last.
 	 */
 	void (*picked)(void *arg, struct engine *e, int task, unsigned nth, bool same, enum sched_why why);
+	/* A task has another priority. Those that are alive when the observer comes are told about at once. */
+	void (*priority)(void *arg, struct engine *e, const struct sched_priority *change);
 	/* The turn that the task was given at `turn` has ended at a point inside its code. */
 	void (*preempted)(void *arg, struct engine *e, int task, uint64_t turn, const struct preempt_point *point);
 	/* A fault of this kind has struck the call that the task is in. */

@@ -122,6 +122,13 @@ uint64_t chaos_draw(struct engine *e, uint64_t n);
 struct task *chaos_pick(struct engine *e);
 /* Who goes on after a fork. */
 void chaos_fork(struct engine *e, const struct task *parent, const struct task *child);
+/* What the policy has to know, and observers of priorities: a birth; an event beside others; places that were passed; a turn given up. */
+void chaos_birth(struct engine *e, struct task *t);
+void chaos_event(struct engine *e, struct task *t);
+void chaos_passed(struct engine *e, struct task *t, uint64_t places);
+void chaos_yield(struct engine *e, struct task *t);
+/* An observer comes, and hears of the priorities there are. */
+void chaos_observed(struct engine *e, const struct engine_observer *observer);
 
 /* engine.c: virtual time that a running task has used. */
 void task_charge(struct engine *e, struct task *t, uint64_t cost_ns);

@@ -60,7 +60,7 @@ static int on_call(struct engine *e, struct task *t, const struct event *event)
 	t->state = TASK_READY;
 	t->in_call = true;
 	if (adrift || e->clock.now_ns >= t->slice_end_ns) { /* adrift: somebody else has the turn by now */
-		sched_policy_yield(&e->policy, t);
+		chaos_yield(e, t);
 		return sched_push_back(&e->sched, t);
 	}
 	return sched_push_front(&e->sched, t);
@@ -414,7 +414,7 @@ static int turn_taken(struct engine *e, const struct event *event)
 	r = order_event(e, event->task, event);
 	t = e->sched.n > 1 ? task_find(e, event->task) : NULL;
 	if (t)
-		sched_policy_event(&e->policy, t);
+		chaos_event(e, t);
 	return r;
 }
 

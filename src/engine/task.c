@@ -109,7 +109,7 @@ static struct task *task_new(struct engine *e, int id, int vtid, struct process 
 
 static void task_join(struct engine *e, struct task *t)
 {
-	sched_policy_birth(&e->policy, t);
+	chaos_birth(e, t);
 	t->process->n_tasks++;
 	LL_APPEND(e->tasks, t);
 }

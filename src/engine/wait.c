@@ -56,7 +56,7 @@ bool wait_give_way(struct engine *e, struct task *t)
 {
 	if (!t->call.first || !sched_peek(&e->sched))
 		return false;
-	sched_policy_yield(&e->policy, t);
+	chaos_yield(e, t);
 	wait_until(e, t, e->clock.now_ns);
 	wait_for(t, WAIT_TIME);
 	return true;

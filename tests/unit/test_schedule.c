@@ -35,9 +35,10 @@ static void write_text(const char *text)
 	cr_assert_eq(fclose(f), 0);
 }
 
-#define HEAD "{\"format\":\"hermit-schedule\",\"version\":2,\"config\":\"c\",\"command\":\"x\","
+#define HEAD "{\"format\":\"hermit-schedule\",\"version\":3,\"config\":\"c\",\"command\":\"x\","
 #define GOOD HEAD "\"choices\":[{\"turn\":1,\"thread\":0,\"tid\":2,\"why\":\"only\",\"call\":\"execve\"}," \
 	"{\"turn\":5,\"thread\":1,\"tid\":3},{\"turn\":5,\"nth\":2,\"thread\":0,\"tid\":2}]," \
+	"\"priorities\":[{\"turn\":0,\"thread\":0,\"priority\":4711,\"why\":\"born\"},{\"turn\":5,\"thread\":0,\"priority\":9,\"why\":\"yielded\"}]," \
 	"\"preemptions\":[{\"turn\":3,\"thread\":0,\"tid\":2,\"after\":7,\"of\":\"instructions\"}]," \
 	"\"turns\":9,\"end\":\"exited\",\"status\":0}"
 
@@ -51,6 +52,9 @@ Test(schedule, is_read)
 	cr_expect_eq(s.n, 3);
 	cr_expect_eq(s.choices[2].nth, 2);
 	cr_expect_eq(s.choices[1].call, -1);
+	cr_expect_eq(s.n_priorities, 2);
+	cr_expect_eq(s.priorities[0].place, 4711);
+	cr_expect_eq(s.priorities[1].why, SCHED_PRIORITY_YIELDED);
 	cr_expect_eq(s.n_preemptions, 1);
 	cr_expect_eq(s.preemptions[0].point.unit, PREEMPT_INSTRUCTIONS);
 	cr_expect_eq(s.preemptions[0].point.after, 7);
@@ -63,18 +67,24 @@ Test(schedule, what_is_none_is_refused)
 		"",
 		"{}",
 		"[]",
-		HEAD "\"choices\":[],\"turns\":1}",
-		HEAD "\"choices\":{},\"preemptions\":[],\"turns\":1}",
-		HEAD "\"choices\":[],\"preemptions\":[],\"turns\":-1}",
-		HEAD "\"choices\":[{\"turn\":1}],\"preemptions\":[],\"turns\":1}",
-		HEAD "\"choices\":[{\"turn\":1,\"thread\":-1,\"tid\":2}],\"preemptions\":[],\"turns\":1}",
-		HEAD "\"choices\":[{\"turn\":1,\"thread\":0,\"tid\":2,\"x\":1}],\"preemptions\":[],\"turns\":1}",
-		HEAD "\"choices\":[{\"turn\":2,\"thread\":0,\"tid\":2},{\"turn\":1,\"thread\":0,\"tid\":2}],\"preemptions\":[],\"turns\":1}",
-		HEAD "\"choices\":[{\"turn\":2,\"thread\":0,\"tid\":2},{\"turn\":2,\"thread\":1,\"tid\":3}],\"preemptions\":[],\"turns\":1}",
-		HEAD "\"choices\":[],\"preemptions\":[{\"turn\":1,\"thread\":0,\"tid\":2,\"after\":0,\"of\":\"places\"}],\"turns\":1}",
-		HEAD "\"choices\":[],\"preemptions\":[{\"turn\":1,\"thread\":0,\"tid\":2,\"after\":1,\"of\":\"miles\"}],\"turns\":1}",
-		"{\"format\":\"hermit-schedule\",\"version\":1,\"config\":\"c\",\"choices\":[],\"preemptions\":[],\"turns\":1}",
-		"{\"format\":\"other\",\"version\":2,\"config\":\"c\",\"choices\":[],\"preemptions\":[],\"turns\":1}",
+		HEAD "\"choices\":[],\"priorities\":[],\"turns\":1}",
+		HEAD "\"choices\":[],\"preemptions\":[],\"turns\":1}",
+		HEAD "\"choices\":[],\"priorities\":{},\"preemptions\":[],\"turns\":1}",
+		HEAD "\"choices\":[],\"priorities\":[{\"turn\":1,\"thread\":0,\"priority\":1,\"why\":\"whim\"}],\"preemptions\":[],\"turns\":1}",
+		HEAD "\"choices\":[],\"priorities\":[{\"turn\":1,\"thread\":0,\"priority\":-1,\"why\":\"born\"}],\"preemptions\":[],\"turns\":1}",
+		HEAD "\"choices\":[],\"priorities\":[{\"turn\":2,\"thread\":0,\"priority\":1,\"why\":\"born\"},"
+		     "{\"turn\":1,\"thread\":0,\"priority\":2,\"why\":\"point\"}],\"preemptions\":[],\"turns\":1}",
+		HEAD "\"choices\":{},\"priorities\":[],\"preemptions\":[],\"turns\":1}",
+		HEAD "\"choices\":[],\"priorities\":[],\"preemptions\":[],\"turns\":-1}",
+		HEAD "\"choices\":[{\"turn\":1}],\"priorities\":[],\"preemptions\":[],\"turns\":1}",
+		HEAD "\"choices\":[{\"turn\":1,\"thread\":-1,\"tid\":2}],\"priorities\":[],\"preemptions\":[],\"turns\":1}",
+		HEAD "\"choices\":[{\"turn\":1,\"thread\":0,\"tid\":2,\"x\":1}],\"priorities\":[],\"preemptions\":[],\"turns\":1}",
+		HEAD "\"choices\":[{\"turn\":2,\"thread\":0,\"tid\":2},{\"turn\":1,\"thread\":0,\"tid\":2}],\"priorities\":[],\"preemptions\":[],\"turns\":1}",
+		HEAD "\"choices\":[{\"turn\":2,\"thread\":0,\"tid\":2},{\"turn\":2,\"thread\":1,\"tid\":3}],\"priorities\":[],\"preemptions\":[],\"turns\":1}",
+		HEAD "\"choices\":[],\"priorities\":[],\"preemptions\":[{\"turn\":1,\"thread\":0,\"tid\":2,\"after\":0,\"of\":\"places\"}],\"turns\":1}",
+		HEAD "\"choices\":[],\"priorities\":[],\"preemptions\":[{\"turn\":1,\"thread\":0,\"tid\":2,\"after\":1,\"of\":\"miles\"}],\"turns\":1}",
+		"{\"format\":\"hermit-schedule\",\"version\":2,\"config\":\"c\",\"choices\":[],\"priorities\":[],\"preemptions\":[],\"turns\":1}",
+		"{\"format\":\"other\",\"version\":3,\"config\":\"c\",\"choices\":[],\"priorities\":[],\"preemptions\":[],\"turns\":1}",
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <utlist.h>
 
 #include "engine/engine_internal.h"
 
@@ -18,6 +19,92 @@ void chaos_init(struct engine *e)
 	e->last_pick = -1;
 	e->avoid = -1;
 }
+
+/* ---- priorities ---- */
+
+static void tell_priority(struct engine *e, const struct sched_priority *change)
+{
+	for (size_t i = 0; i < e->n_observers; i++)
+		if (e->observers[i].priority)
+			e->observers[i].priority(e->observers[i].arg, e, change);
+}
+
+static void priority_settled(struct engine *e, const struct task *t, uint64_t before, enum sched_priority_why why)
+{
+	struct sched_priority change = { .turn = e->turn, .task = t->id, .place = t->place, .why = why };
+
+	if (t->place != before)
+		tell_priority(e, &change);
+}
+
+/* They decide nothing where a schedule is followed, but belong to it. */
+static void follow_priorities(struct engine *e)
+{
+	const struct engine_chooser *chooser = e->options.chooser;
+	struct sched_priority change;
+	struct task *t;
+
+	while (chooser->priority && chooser->priority(chooser->arg, e->turn, &change)) {
+		t = task_find(e, change.task);
+		if (t)
+			t->place = change.place;
+		tell_priority(e, &change);
+	}
+}
+
+void chaos_birth(struct engine *e, struct task *t)
+{
+	if (e->options.chooser)
+		return;
+	sched_policy_birth(&e->policy, t);
+	priority_settled(e, t, 0, SCHED_PRIORITY_BORN);
+}
+
+void chaos_event(struct engine *e, struct task *t)
+{
+	uint64_t before = t->place;
+
+	if (e->options.chooser) {
+		follow_priorities(e);
+		return;
+	}
+	sched_policy_event(&e->policy, t);
+	priority_settled(e, t, before, SCHED_PRIORITY_POINT);
+}
+
+void chaos_passed(struct engine *e, struct task *t, uint64_t places)
+{
+	uint64_t before = t->place;
+
+	if (e->options.chooser)
+		return;
+	sched_policy_passed(&e->policy, t, places);
+	priority_settled(e, t, before, SCHED_PRIORITY_POINT);
+}
+
+void chaos_yield(struct engine *e, struct task *t)
+{
+	uint64_t before = t->place;
+
+	if (e->options.chooser)
+		return;
+	sched_policy_yield(&e->policy, t);
+	priority_settled(e, t, before, SCHED_PRIORITY_YIELDED);
+}
+
+void chaos_observed(struct engine *e, const struct engine_observer *observer)
+{
+	const struct task *t;
+
+	LL_FOREACH(e->tasks, t) {
+		struct sched_priority born = { .turn = e->turn, .task = t->id, .place = t->place };
+
+		if (observer->priority && t->place)
+			observer->priority(observer->arg, e, &born);
+	}
+}
+
+/* ---- what is drawn ---- */
 
 uint64_t chaos_draw(struct engine *e, uint64_t n)
 {
@@ -33,6 +120,8 @@ void chaos_fork(struct engine *e, const struct task *parent, const struct task *
 	if (child_first || e->options.post_fork == POST_FORK_RANDOM)
 		e->policy.fork_pick = child_first ? child->id : parent->id;
 }
+
+/* ---- picks ---- */
 
 /* In the middle of something that no other task may come into. */
 static bool must_go_on(const struct task *t)
@@ -118,6 +207,8 @@ struct task *chaos_pick(struct engine *e)
 
 	if (!sched_peek(&e->sched))
 		return NULL;
+	if (e->options.chooser)
+		follow_priorities(e);
 	nth = e->pick_turn == e->turn ? e->picks_of_turn : 0;
 	e->pick_turn = e->turn;
 	e->picks_of_turn = nth + 1;

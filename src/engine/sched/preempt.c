@@ -150,7 +150,7 @@ void preempt_settle(struct engine *e, struct task *t, const struct event *event)
 		e->stats.instructions += event->points.after;
 	else if (event->points.unit == PREEMPT_PLACES)
 		e->stats.places += event->points.after;
-	sched_policy_passed(&e->policy, t, event->points.unit == PREEMPT_PLACES ? event->points.after : 0);
+	chaos_passed(e, t, event->points.unit == PREEMPT_PLACES ? event->points.after : 0);
 	if (reached) {
 		e->stats.preemptions++;
 		observe(e, t);

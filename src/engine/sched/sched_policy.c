@@ -42,6 +42,15 @@ const char *sched_why_name(enum sched_why why)
 	return why_names[why];
 }
 
+const char *sched_priority_why_name(enum sched_priority_why why)
+{
+	static const char *const names[] = {
+		[SCHED_PRIORITY_BORN] = "born", [SCHED_PRIORITY_POINT] = "point", [SCHED_PRIORITY_YIELDED] = "yielded",
+	};
+
+	return names[why];
+}
+
 /* ---- pickers ---- */
 
 static struct task *any_of(struct sched_policy *p, const struct candidates *c)

@@ -49,6 +49,22 @@ enum sched_why {
 };
 const char *sched_why_name(enum sched_why why);
 
+/* Why a task has another priority. */
+enum sched_priority_why {
+	SCHED_PRIORITY_BORN = 0,
+	SCHED_PRIORITY_POINT,   /* a change point of SCHED_PCT has come */
+	SCHED_PRIORITY_YIELDED, /* it gave way, or its slice was over */
+};
+const char *sched_priority_why_name(enum sched_priority_why why);
+
+/* A task gets a priority: the lower one goes first. Only policies that draw priorities change any. */
+struct sched_priority {
+	uint64_t turn;
+	int task;
+	uint64_t place;
+	enum sched_priority_why why;
+};
+
 #define SCHED_CHANGES_MAX 16
 
 struct sched_policy {

@@ -16,7 +16,7 @@
 #include "supervisor/evidence/report.h"
 
 #define FORMAT_NAME "hermit-schedule"
-enum { FORMAT_VERSION = 2, MAX_BYTES = 256 << 20 };
+enum { FORMAT_VERSION = 3, MAX_BYTES = 256 << 20 };
 
 static void cleanup_json(json_t **document)
 {
@@ -27,42 +27,56 @@ void schedule_clear(struct schedule *s)
 {
 	free(s->choices);
 	free(s->preemptions);
+	free(s->priorities);
 	free(s->command);
 	strv_clear(&s->options);
 	*s = (struct schedule){ 0 };
 }
 
-static int add_preemption(struct schedule *s, const struct schedule_preemption *preemption)
+/* Makes room for one more of n items: returns them, or NULL when out of memory. */
+static void *grow(void *items, size_t n, size_t *room, size_t size)
 {
-	struct schedule_preemption *grown;
-	size_t room;
+	size_t more = *room ? *room * 2 : 64;
+	void *grown;
 
-	if (s->n_preemptions == s->preemptions_room) {
-		room = s->preemptions_room ? s->preemptions_room * 2 : 64;
-		grown = reallocarray(s->preemptions, room, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		s->preemptions = grown;
-		s->preemptions_room = room;
-	}
-	s->preemptions[s->n_preemptions++] = *preemption;
-	return 0;
+	if (n < *room)
+		return items;
+	grown = reallocarray(items, more, size);
+	if (grown)
+		*room = more;
+	return grown;
 }
 
 static int add(struct schedule *s, const struct schedule_choice *choice)
 {
-	struct schedule_choice *grown;
-	size_t room;
+	struct schedule_choice *items = grow(s->choices, s->n, &s->room, sizeof(*items));
 
-	if (s->n == s->room) {
-		room = s->room ? s->room * 2 : 256;
-		grown = realloc(s->choices, room * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		s->choices = grown;
-		s->room = room;
-	}
-	s->choices[s->n++] = *choice;
+	if (!items)
+		return -ENOMEM;
+	s->choices = items;
+	items[s->n++] = *choice;
+	return 0;
+}
+
+static int add_priority(struct schedule *s, const struct sched_priority *priority)
+{
+	struct sched_priority *items = grow(s->priorities, s->n_priorities, &s->priorities_room, sizeof(*items));
+
+	if (!items)
+		return -ENOMEM;
+	s->priorities = items;
+	items[s->n_priorities++] = *priority;
+	return 0;
+}
+
+static int add_preemption(struct schedule *s, const struct schedule_preemption *preemption)
+{
+	struct schedule_preemption *items = grow(s->preemptions, s->n_preemptions, &s->preemptions_room, sizeof(*items));
+
+	if (!items)
+		return -ENOMEM;
+	s->preemptions = items;
+	items[s->n_preemptions++] = *preemption;
 	return 0;
 }
 
@@ -96,9 +110,18 @@ static void on_preempted(void *arg, struct engine *e, int task, uint64_t turn, c
 		s->error = add_preemption(s, &preemption);
 }
 
+static void on_priority(void *arg, struct engine *e, const struct sched_priority *change)
+{
+	struct schedule *s = arg;
+
+	(void)e;
+	if (!s->error)
+		s->error = add_priority(s, change);
+}
+
 struct engine_observer schedule_recorder(struct schedule *s)
 {
-	return (struct engine_observer){ .picked = on_picked, .preempted = on_preempted, .arg = s };
+	return (struct engine_observer){ .picked = on_picked, .priority = on_priority, .preempted = on_preempted, .arg = s };
 }
 
 static void write_choice(FILE *f, const struct schedule_choice *c)
@@ -110,6 +133,38 @@ static void write_choice(FILE *f, const struct schedule_choice *c)
 	if (c->call >= 0)
 		(void)fprintf(f, ", \"call\": \"%s\"", call_name(c->call));
 	(void)fputs(" }", f);
+}
+
+static void write_priority(FILE *f, const struct sched_priority *p)
+{
+	(void)fprintf(f, "  { \"turn\": %" PRIu64 ", \"thread\": %d, \"priority\": %" PRIu64 ", \"why\": \"%s\" }", p->turn, p->task, p->place,
+		      sched_priority_why_name(p->why));
+}
+
+static void write_preemption(FILE *f, const struct schedule_preemption *p)
+{
+	(void)fprintf(f, "  { \"turn\": %" PRIu64 ", \"thread\": %d, \"tid\": %d, \"after\": %" PRIu64 ", \"of\": \"%s\" }", p->turn, p->task, p->tid,
+		      p->point.after, preempt_unit_name(p->point.unit));
+}
+
+static void write_lists(FILE *f, const struct schedule *s)
+{
+	(void)fputs(" \"choices\": [\n", f);
+	for (size_t i = 0; i < s->n; i++) {
+		write_choice(f, &s->choices[i]);
+		(void)fputs(i + 1 < s->n ? ",\n" : "\n", f);
+	}
+	(void)fputs(" ],\n \"priorities\": [\n", f);
+	for (size_t i = 0; i < s->n_priorities; i++) {
+		write_priority(f, &s->priorities[i]);
+		(void)fputs(i + 1 < s->n_priorities ? ",\n" : "\n", f);
+	}
+	(void)fputs(" ],\n \"preemptions\": [\n", f);
+	for (size_t i = 0; i < s->n_preemptions; i++) {
+		write_preemption(f, &s->preemptions[i]);
+		(void)fputs(i + 1 < s->n_preemptions ? ",\n" : "\n", f);
+	}
+	(void)fputs(" ],\n", f);
 }
 
 /* Bytes that are not UTF-8 cannot be in JSON: then the command is left out; the fingerprint is enough. */
@@ -147,20 +202,10 @@ int schedule_write(const struct schedule *s, const char *path, const struct run_
 	f = fopen(path, "we");
 	if (!f)
 		return error_errno(err, errno, "schedule %s", path);
-	(void)fprintf(f, "{ \"format\": \"%s\", \"version\": %d,\n  \"config\": \"%s\",\n  \"command\": %s,\n  \"options\": %s,\n \"choices\": [\n",
+	(void)fprintf(f, "{ \"format\": \"%s\", \"version\": %d,\n  \"config\": \"%s\",\n  \"command\": %s,\n  \"options\": %s,\n",
 		      FORMAT_NAME, FORMAT_VERSION, config, command, options);
-	for (size_t i = 0; i < s->n; i++) {
-		write_choice(f, &s->choices[i]);
-		(void)fputs(i + 1 < s->n ? ",\n" : "\n", f);
-	}
-	(void)fputs(" ],\n \"preemptions\": [\n", f);
-	for (size_t i = 0; i < s->n_preemptions; i++) {
-		const struct schedule_preemption *p = &s->preemptions[i];
-
-		(void)fprintf(f, "  { \"turn\": %" PRIu64 ", \"thread\": %d, \"tid\": %d, \"after\": %" PRIu64 ", \"of\": \"%s\" }%s\n", p->turn,
-			      p->task, p->tid, p->point.after, preempt_unit_name(p->point.unit), i + 1 < s->n_preemptions ? "," : "");
-	}
-	(void)fprintf(f, " ],\n \"turns\": %" PRIu64 ", \"end\": \"%s\", \"status\": %d }\n", result->turns,
+	write_lists(f, s);
+	(void)fprintf(f, " \"turns\": %" PRIu64 ", \"end\": \"%s\", \"status\": %d }\n", result->turns,
 		      run_end_name(result->end), result->exit_code);
 	failed = ferror(f);
 	failed |= fclose(f) != 0;
@@ -198,6 +243,27 @@ static int read_choice(json_t *item, struct schedule *s, struct error *err)
 	return add(s, &choice) < 0 ? error_errno(err, ENOMEM, "schedule") : 0;
 }
 
+static int read_priority(json_t *item, struct schedule *s, struct error *err)
+{
+	struct sched_priority priority = { 0 };
+	json_int_t turn, place;
+	json_error_t said;
+	const char *why;
+
+	if (json_unpack_ex(item, &said, JSON_STRICT, "{s:I, s:i, s:I, s:s}", "turn", &turn, "thread", &priority.task, "priority", &place, "why",
+			   &why) < 0)
+		return error_set(err, EINVAL, "priority %zu: %s", s->n_priorities, said.text);
+	priority.turn = (uint64_t)turn;
+	priority.place = (uint64_t)place;
+	while (priority.why <= SCHED_PRIORITY_YIELDED && strcmp(sched_priority_why_name(priority.why), why) != 0)
+		priority.why++;
+	if (turn < 0 || place < 0 || priority.task < 0 || priority.why > SCHED_PRIORITY_YIELDED)
+		return error_set(err, EINVAL, "priority %zu: a value is out of range", s->n_priorities);
+	if (s->n_priorities && priority.turn < s->priorities[s->n_priorities - 1].turn)
+		return error_set(err, EINVAL, "priority %zu: comes before the one in front of it", s->n_priorities);
+	return add_priority(s, &priority) < 0 ? error_errno(err, ENOMEM, "schedule") : 0;
+}
+
 static int read_preemption(json_t *item, struct schedule *s, struct error *err)
 {
 	struct schedule_preemption preemption = { 0 };
@@ -231,37 +297,45 @@ static int read_options(const json_t *options, struct schedule *s)
 	return r;
 }
 
+static int read_list(const json_t *list, struct schedule *s, int (*read_item)(json_t *item, struct schedule *s, struct error *err),
+		     struct error *err)
+{
+	json_t *item;
+	size_t i;
+	int r = 0;
+
+	json_array_foreach(list, i, item)
+		if (r == 0)
+			r = read_item(item, s, err);
+	return r;
+}
+
 static int read_document(json_t *document, struct schedule *s, struct error *err)
 {
 	const char *format, *config, *command = NULL;
-	json_t *choices, *preemptions, *item, *options = NULL;
+	json_t *choices, *priorities, *preemptions, *options = NULL;
 	json_error_t said;
 	json_int_t turns;
-	size_t i;
 	int version, r;
 
-	if (json_unpack_ex(document, &said, 0, "{s:s, s:i, s:s, s?s, s?o, s:o, s:o, s:I}", "format", &format, "version", &version, "config",
-			   &config, "command", &command, "options", &options, "choices", &choices, "preemptions", &preemptions, "turns", &turns) < 0)
+	if (json_unpack_ex(document, &said, 0, "{s:s, s:i}", "format", &format, "version", &version) < 0)
 		return error_set(err, EINVAL, "%s", said.text);
-	if (strcmp(format, FORMAT_NAME) != 0 || version != FORMAT_VERSION || !json_is_array(choices) ||
-	    !json_is_array(preemptions) || turns < 0)
+	if (strcmp(format, FORMAT_NAME) != 0 || version != FORMAT_VERSION)
 		return error_set(err, EINVAL, "no schedule of version %d", FORMAT_VERSION);
+	if (json_unpack_ex(document, &said, 0, "{s:s, s?s, s?o, s:o, s:o, s:o, s:I}", "config", &config, "command", &command, "options", &options,
+			   "choices", &choices, "priorities", &priorities, "preemptions", &preemptions, "turns", &turns) < 0)
+		return error_set(err, EINVAL, "%s", said.text);
+	if (!json_is_array(choices) || !json_is_array(priorities) || !json_is_array(preemptions) || turns < 0)
+		return error_set(err, EINVAL, "a value has the wrong type, or is out of range");
 	s->turns = (uint64_t)turns;
 	s->command = command ? strdup(command) : NULL;
 	if (read_options(options, s) < 0)
 		return error_errno(err, ENOMEM, "schedule");
 	(void)snprintf(s->config, sizeof(s->config), "%s", config);
-	json_array_foreach(choices, i, item) {
-		r = read_choice(item, s, err);
-		if (r < 0)
-			return r;
-	}
-	json_array_foreach(preemptions, i, item) {
-		r = read_preemption(item, s, err);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	r = read_list(choices, s, read_choice, err);
+	if (r == 0)
+		r = read_list(priorities, s, read_priority, err);
+	return r == 0 ? read_list(preemptions, s, read_preemption, err) : r;
 }
 
 /* The first of a list that is not in the other, NULL: none. */
@@ -361,10 +435,20 @@ static int preempt(void *arg, struct engine *e, uint64_t turn, int task, struct 
 	return 1;
 }
 
+static int next_priority(void *arg, uint64_t turn, struct sched_priority *ret)
+{
+	struct schedule *s = arg;
+
+	if (s->prioritised == s->n_priorities || s->priorities[s->prioritised].turn > turn)
+		return 0;
+	*ret = s->priorities[s->prioritised++];
+	return 1;
+}
+
 const struct engine_chooser *schedule_follow(struct schedule *s)
 {
-	s->followed = s->preempted = 0;
-	s->chooser = (struct engine_chooser){ .pick = pick, .preempt = preempt, .arg = s };
+	s->followed = s->preempted = s->prioritised = 0;
+	s->chooser = (struct engine_chooser){ .pick = pick, .preempt = preempt, .priority = next_priority, .arg = s };
 	return &s->chooser;
 }
 

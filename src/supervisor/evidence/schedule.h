@@ -2,15 +2,18 @@
 /*
  * A schedule: who was picked when, as a JSON document that can be kept, compared, edited, and followed again:
  *
- *	{ "format": "hermit-schedule", "version": 1, "config": FINGERPRINT, "command": COMMAND, "options": [OPTION...],
+ *	{ "format": "hermit-schedule", "version": 3, "config": FINGERPRINT, "command": COMMAND, "options": [OPTION...],
  *	  "choices": [ { "turn": 31, "thread": 2, "tid": 4, "why": "drawn", "call": "write" }, ... ],
+ *	  "priorities": [ { "turn": 2, "thread": 1, "priority": 4711, "why": "born" }, ... ],
  *	  "preemptions": [ { "turn": 31, "thread": 2, "tid": 4, "after": 12, "of": "instructions" }, ... ],
  *	  "turns": 70, "end": "exited", "status": 1 }
  *
  * A choice is there when another thread is picked than the one that was picked last; in between, that one goes on. "thread" counts
  * births from 0 (the program), "tid" is the number that the program sees; "nth", when not 0, counts the picks of that turn (those before
  * were of threads that found nothing to go on with). "call" is what the thread is about to call. A preemption is there when the
- * turn that a thread was given has ended inside its code (engine/sched/preempt.h); the next turn's choice says who went on.
+ * turn that a thread was given has ended inside its code (engine/sched/preempt.h); the next turn's choice says who went on. Priorities are those
+ * that a policy has drawn (PCT): when a thread is born, at a change point, when it yielded; of those that can go on, the one with the lowest number
+ * does. They explain the choices; what is followed is the choices.
  */
 #ifndef HS_SUPERVISOR_SCHEDULE_H
 #define HS_SUPERVISOR_SCHEDULE_H
@@ -40,6 +43,8 @@ struct schedule_preemption {
 
 /* Zeroed: empty. */
 struct schedule {
+	struct sched_priority *priorities;
+	size_t n_priorities, priorities_room;
 	struct schedule_choice *choices;
 	size_t n, room;
 	struct schedule_preemption *preemptions;
@@ -50,6 +55,7 @@ struct schedule {
 	uint64_t turns;
 	int error; /* -errno: out of memory while it was recorded */
 	size_t preempted; /* preemptions that have been followed */
+	size_t prioritised; /* priorities, too */
 	size_t followed; /* choices that have been followed */
 	char message[200]; /* why it could not be followed */
 	struct engine_chooser chooser;
