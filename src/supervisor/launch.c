@@ -320,10 +320,10 @@ static int set_sys(struct launch *l, const struct run_options *o)
 
 static int set_order(struct launch *l, const struct run_options *o, struct error *err)
 {
-	if (!o->happens_before)
+	if (!o->happens_before.path)
 		return 0;
 	l->order = calloc(1, sizeof(*l->order));
-	return l->order ? order_file_read(o->happens_before, l->order, err) : error_errno(err, ENOMEM, "--happens-before");
+	return l->order ? order_file_read(&o->happens_before, l->order, err) : error_errno(err, ENOMEM, "--happens-before");
 }
 
 int launch_init(struct launch *l, const struct run_options *o, struct error *err)

@@ -64,6 +64,28 @@ run "$hermit" run -q --chaos --preempt=functions --preempt-modules='no-such-*' -
 expect 0 "--preempt-modules"
 ok "nothing is watched in other files" [ "$(jq '.preemption.places' report.json)" = 0 ]
 
+# Priorities of PCT: of each thread when it is born, at change points, when it yields; the same when they are followed.
+for preempt in syscalls steps functions; do
+	for seed in 1 2 3 4 5 6 7 8; do
+		"$hermit" run -q --chaos --sched-heuristic=pct:9 --preempt=$preempt --seed=$seed --record-schedule=one.schedule -- ./bug_window >one 2>&1
+		"$hermit" run -q --chaos --sched-heuristic=pct:9 --preempt=$preempt --seed=$seed --record-schedule=two.schedule \
+			--replay-schedule=one.schedule -- ./bug_window >two 2>&1
+		ok "pct, --preempt=$preempt, seed $seed: the same output when it is followed" cmp one two
+		for file in one two; do
+			jq 'del(.command, .choices[].why)' $file.schedule >$file.plain
+		done
+		ok "pct, --preempt=$preempt, seed $seed: the same schedule" cmp one.plain two.plain
+		ok "pct, --preempt=$preempt, seed $seed: each thread is born with a priority" \
+			[ "$(jq -c '[.choices[].thread] | unique' one.schedule)" = "$(jq -c '[.priorities[] | select(.why == "born").thread] | unique' one.schedule)" ]
+		jq -r '.priorities[].why' one.schedule >>why.$preempt
+	done
+	ok "pct, --preempt=$preempt: change points are in schedules" grep -q point why.$preempt
+done
+run "$hermit" run -q --chaos --sched-heuristic=pct --quantum=0.00001 --record-schedule=yield.schedule -- ./four
+ok "pct: who yields loses its priority" grep -q yielded yield.schedule
+run "$hermit" run -q --chaos --sched-heuristic=random --record-schedule=random.schedule -- ./bug_window
+ok "who does not draw priorities has none" [ "$(jq '.priorities | length' random.schedule)" = 0 ]
+
 # Breakpoints follow fork, vfork, exec and dlopen.
 run "$hermit" run -q -- ./forks
 expect 0 "children"
@@ -127,6 +149,16 @@ done
 run "$hermit" run -q --chaos --preempt=functions --happens-before=ba.places --record-schedule=order.schedule -- ./letters
 run "$hermit" run -q --chaos --preempt=functions --happens-before=ba.places --replay-schedule=order.schedule -- ./letters
 expect_out ba "an order in a schedule that is followed"
+cp ba.places another-name
+run "$hermit" run -q --chaos --preempt=functions --happens-before=another-name --replay-schedule=order.schedule -- ./letters
+expect_out ba "the same order under another name"
+sed 's/ }$/  }/' ba.places >another-content
+run "$hermit" run -q --chaos --preempt=functions --happens-before=another-content --replay-schedule=order.schedule -- ./letters
+expect 125 "another order"
+expect_err_has 'is one of other options: --happens-before=sha256:[0-9a-f]{64} in it, --happens-before=sha256:[0-9a-f]{64} in this run' "which option it is"
+run "$hermit" run --happens-before=not-there -- ./letters
+expect 125 "no order"
+expect_err_has '^hermit run: --happens-before: not-there: No such file' "no order"
 order never '"thread": 1, "call": "write", "nth": 7' '"thread": 2, "call": "write"'
 run "$hermit" run --happens-before=never -- ./letters
 expect 119 "an order that cannot be kept"

@@ -2,6 +2,8 @@
 /* The options of a run: text, command line, JSON and fingerprint are the same thing seen four ways. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/parse.h"
@@ -49,7 +51,7 @@ static const struct {
 	{ "preempt-modules", "lib*.so" },
 	{ "preempt-budget", "7" },
 	{ "interrupt-at", "3:80+2" },
-	{ "happens-before", "order.json" },
+	{ "happens-before", "/dev/null" },
 	{ "runs-post-fork", "random" },
 	{ "stacktrace-at", "9" },
 	{ "record-schedule", "a.json" },
@@ -282,6 +284,42 @@ Test(options, bad_documents)
 		cr_assert_lt(run_options_from_json(&o, rows[i].text, "f", &err), 0, "row %zu", i);
 		cr_assert_str_eq(err.text, rows[i].message);
 	}
+}
+
+/* A file is what is in it, whatever it is called. */
+Test(options, files_count_by_content)
+{
+	char paths[2][32] = { "/tmp/hermit-options-XXXXXX", "/tmp/hermit-options-XXXXXX" };
+	char one[HASH_HEX_SIZE], other[HASH_HEX_SIZE];
+
+	for (int i = 0; i < 2; i++) {
+		int fd = mkstemp(paths[i]);
+
+		cr_assert(fd >= 0 && write(fd, "{}", 2) == 2);
+		(void)close(fd);
+	}
+	for (int i = 0; i < 3; i++) {
+		_cleanup_run_options_ struct run_options o = { 0 };
+
+		start(&o);
+		if (i == 2)
+			cr_assert_eq(truncate(paths[1], 1), 0);
+		set(&o, "happens-before", paths[i > 0]);
+		cr_assert_eq(run_options_fingerprint(&o, i ? other : one), 0);
+		cr_expect_eq(strcmp(one, i ? other : one) == 0, i < 2, "file %d", i);
+	}
+	for (int i = 0; i < 2; i++)
+		(void)unlink(paths[i]);
+}
+
+Test(options, files_that_are_not_there)
+{
+	_cleanup_run_options_ struct run_options o = { 0 };
+	struct error err = { 0 };
+
+	start(&o);
+	cr_assert_eq(run_options_set(&o, option_find("happens-before"), "/nowhere/order", &err), -ENOENT);
+	cr_expect_str_eq(err.text, "--happens-before: /nowhere/order: No such file or directory");
 }
 
 Test(options, foreign_fingerprint_is_refused)

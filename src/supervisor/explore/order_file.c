@@ -112,19 +112,19 @@ static int read_document(json_t *document, struct order_spec *ret, struct error 
 	return r;
 }
 
-int order_file_read(const char *path, struct order_spec *ret, struct error *err)
+int order_file_read(const struct option_file *file, struct order_spec *ret, struct error *err)
 {
 	_cleanup_(cleanup_json) json_t *document = NULL;
 	json_error_t said;
 	int r;
 
 	*ret = (struct order_spec){ 0 };
-	document = json_load_file(path, JSON_REJECT_DUPLICATES, &said);
+	document = json_loadb(file->text, file->len, JSON_REJECT_DUPLICATES, &said);
 	if (!document)
-		return error_set(err, EINVAL, "--happens-before: %s: line %d: %s", path, said.line, said.text);
+		return error_set(err, EINVAL, "--happens-before: %s: line %d: %s", file->path, said.line, said.text);
 	r = read_document(document, ret, err);
 	if (r < 0)
-		error_prefix(err, "--happens-before: %s", path);
+		error_prefix(err, "--happens-before: %s", file->path);
 	return r;
 }
 

@@ -14,9 +14,10 @@
 
 #include "base/error.h"
 #include "engine/engine.h"
+#include "supervisor/options/options.h"
 
 /* 0, or -errno with a message. */
-int order_file_read(const char *path, struct order_spec *ret, struct error *err);
+int order_file_read(const struct option_file *file, struct order_spec *ret, struct error *err);
 
 /* Anchors that a run has not come to: a warning each. */
 void order_warn(const struct order_spec *order, const uint64_t seen[ORDER_ANCHORS_MAX]);

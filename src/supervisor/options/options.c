@@ -3,13 +3,17 @@
 #include "supervisor/options/options.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/parse.h"
+
+enum { MAX_FILE_BYTES = 16 << 20 };
 
 static void *member(struct run_options *o, const struct option_spec *spec)
 {
@@ -82,6 +86,31 @@ static int set_text(void *to, const struct option_spec *spec, const char *text, 
 	return 0;
 }
 
+static void clear_file(struct option_file *file)
+{
+	free(file->path);
+	free(file->text);
+	*file = (struct option_file){ 0 };
+}
+
+static int set_file(void *to, const struct option_spec *spec, const char *text, struct error *err)
+{
+	struct option_file file = { 0 };
+	int r;
+
+	r = fd_read_file(AT_FDCWD, text, MAX_FILE_BYTES, &file.text, &file.len);
+	if (r < 0)
+		return error_errno(err, -r, "--%s: %s", spec->name, text);
+	file.path = strdup(text);
+	if (!file.path) {
+		clear_file(&file);
+		return error_errno(err, ENOMEM, "--%s", spec->name);
+	}
+	clear_file(to);
+	*(struct option_file *)to = file;
+	return 0;
+}
+
 static int set_choice(void *to, const struct option_spec *spec, const char *text, struct error *err)
 {
 	char known[128] = "";
@@ -123,7 +152,7 @@ static int set_env(void *to, const struct option_spec *spec, const char *text, s
 
 static option_set_fn *const setters[] = {
 	[OPTION_FLAG] = set_flag,   [OPTION_NUMBER] = set_number, [OPTION_SIZE] = set_size,
-	[OPTION_DURATION] = set_duration, [OPTION_TIME] = set_time, [OPTION_TEXT] = set_text,
+	[OPTION_DURATION] = set_duration, [OPTION_TIME] = set_time, [OPTION_TEXT] = set_text, [OPTION_FILE] = set_file,
 	[OPTION_CHOICE] = set_choice, [OPTION_LIST] = set_list, [OPTION_ENV] = set_env,
 };
 
@@ -165,6 +194,8 @@ void run_options_clear(struct run_options *o)
 			strv_clear(member(o, &specs[i]));
 		if (specs[i].kind == OPTION_TEXT)
 			free(*(char **)member(o, &specs[i]));
+		if (specs[i].kind == OPTION_FILE)
+			clear_file(member(o, &specs[i]));
 	}
 	strv_clear(&o->argv);
 	*o = (struct run_options){ 0 };
@@ -174,6 +205,7 @@ void run_options_clear(struct run_options *o)
 
 static int value_text(const void *from, const struct option_spec *spec, struct strv *values)
 {
+	const struct option_file *file = from;
 	const struct strv *list = from;
 	char buf[FORMAT_SIZE];
 	int r = 0;
@@ -190,6 +222,8 @@ static int value_text(const void *from, const struct option_spec *spec, struct s
 		return strv_add(values, format_time_ns(*(const uint64_t *)from, buf));
 	case OPTION_TEXT:
 		return *(char *const *)from ? strv_add(values, *(char *const *)from) : 0;
+	case OPTION_FILE:
+		return file->path ? strv_add(values, file->path) : 0;
 	case OPTION_CHOICE:
 		return strv_add(values, spec->choices[*(const int *)from]);
 	case OPTION_LIST:
@@ -231,6 +265,28 @@ int run_options_get(const struct run_options *o, const struct option_spec *spec,
 			return r;
 	}
 	return preset ? 0 : value_text(member_const(o, spec), spec, values);
+}
+
+int run_options_copy(const struct run_options *o, struct run_options *ret, struct error *err)
+{
+	const struct option_spec *specs;
+	size_t n;
+	int r;
+
+	specs = option_specs(&n);
+	r = run_options_init(ret);
+	if (r < 0)
+		return error_errno(err, -r, "options");
+	for (size_t i = 0; i < n && r == 0; i++) {
+		struct strv values _cleanup_strv_ = { 0 };
+
+		r = run_options_get(o, &specs[i], false, &values);
+		for (size_t k = 0; k < values.count && r == 0; k++)
+			r = run_options_set(ret, &specs[i], values.items[k], err);
+	}
+	for (size_t i = 0; i < o->argv.count && r == 0; i++)
+		r = strv_add(&ret->argv, o->argv.items[i]);
+	return r == -ENOMEM ? error_errno(err, ENOMEM, "options") : r;
 }
 
 /* ---- seeds ---- */

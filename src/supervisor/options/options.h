@@ -24,6 +24,16 @@ enum option_pace { PACE_NONE, PACE_HOST };
 enum option_seed_from { SEED_FROM_ARGS, SEED_FROM_SYSTEM };
 enum option_log_bytes { LOG_BYTES_HASH, LOG_BYTES_OFF };
 
+/*
+ * A file that decides what the run is. It is read when the option is set: what is in it is what counts, and not what it is called.
+ * (--replay-schedule is none: a run that follows a schedule is the run that the schedule was made by.)
+ */
+struct option_file {
+	char *path; /* NULL: not given */
+	char *text; /* with a NUL behind it */
+	size_t len;
+};
+
 /* Zeroed, then run_options_init(). Strings are owned; NULL is "not given". */
 struct run_options {
 	struct strv argv; /* program and arguments */
@@ -38,7 +48,7 @@ struct run_options {
 	int preempt;   /* enum engine_preempt */
 	uint64_t preempt_budget;
 	struct strv preempt_modules;
-	char *happens_before; /* FILE */
+	struct option_file happens_before;
 	struct strv interrupts; /* as interrupt_parse() takes them */
 	uint64_t stop_at_turn, stacktrace_at; /* 0: never */
 	char *record_schedule, *replay_schedule; /* FILE */
@@ -87,6 +97,7 @@ enum option_kind {
 	OPTION_DURATION,
 	OPTION_TIME,
 	OPTION_TEXT,
+	OPTION_FILE, /* struct option_file */
 	OPTION_CHOICE, /* int, an index into choices */
 	OPTION_LIST, /* may be given several times */
 	OPTION_ENV, /* a list of NAME=VALUE; NAME alone takes the caller's value */
@@ -116,6 +127,9 @@ const struct option_spec *option_find(const char *name);
 int run_options_init(struct run_options *o);
 void run_options_clear(struct run_options *o);
 #define _cleanup_run_options_ __attribute__((cleanup(run_options_clear)))
+
+/* A copy that is the caller's to clear. Files are read again. 0 or -errno with a message. */
+int run_options_copy(const struct run_options *o, struct run_options *ret, struct error *err);
 
 /* Sets one option from its text form (lists: adds); text is NULL or "true" or "false" for a flag. */
 int run_options_set(struct run_options *o, const struct option_spec *spec, const char *text, struct error *err);

@@ -28,6 +28,20 @@ static void hash_policy(struct hash *h)
 	}
 }
 
+/* The texts that count: of files, what is in them. */
+static int outcome_values(const struct run_options *o, const struct option_spec *spec, bool always, struct strv *values)
+{
+	const struct option_file *file = (const void *)((const char *)o + spec->offset);
+	unsigned char digest[HASH_BYTES];
+	char hex[HASH_HEX_SIZE];
+
+	if (spec->kind != OPTION_FILE || !file->path)
+		return run_options_get(o, spec, always, values);
+	hash_buffer(file->text, file->len, digest);
+	hash_hex(digest, sizeof(digest), hex);
+	return strv_addf(values, "sha256:%s", hex);
+}
+
 int run_options_outcome(const struct run_options *o, struct strv *list)
 {
 	enum { LISTED_MAX = 100 };
@@ -41,7 +55,7 @@ int run_options_outcome(const struct run_options *o, struct strv *list)
 
 		if (!specs[i].outcome)
 			continue;
-		r = run_options_get(o, &specs[i], false, &values);
+		r = outcome_values(o, &specs[i], false, &values);
 		for (size_t j = 0; j < values.count && r == 0 && list->count < LISTED_MAX / 2; j++)
 			r = strv_addf(list, "--%s=%s", specs[i].name, values.items[j]);
 	}
@@ -66,7 +80,7 @@ int run_options_fingerprint(const struct run_options *o, char ret_hex[HASH_HEX_S
 
 		if (!specs[i].outcome)
 			continue;
-		r = run_options_get(o, &specs[i], true, &values);
+		r = outcome_values(o, &specs[i], true, &values);
 		if (r < 0)
 			return r;
 		hash_text(&h, specs[i].name);

@@ -50,7 +50,7 @@ static const struct option_spec specs[] = {
 	  .help = "how many instructions or places --preempt counts at most" },
 	{ "interrupt-at", .kind = OPTION_LIST, .offset = AT(interrupts), .arg = "THREAD:TURN[+K]", .outcome = true,
 	  .help = "at this turn another thread goes on, after K instructions of this one; may be repeated" },
-	{ "happens-before", .kind = OPTION_TEXT, .offset = AT(happens_before), .arg = "FILE", .outcome = true,
+	{ "happens-before", .kind = OPTION_FILE, .offset = AT(happens_before), .arg = "FILE", .outcome = true,
 	  .help = "keep the order of calls, functions and source lines of threads that this file asks for, as JSON" },
 	{ "runs-post-fork", .kind = OPTION_CHOICE, .offset = AT(post_fork), .arg = "WHO", .preset = "parent",
 	  .choices = post_fork_names, .outcome = true, .help = "who goes on after a fork or the start of a thread" },
