@@ -77,6 +77,31 @@ int fd_copy(int from, int to)
 	return r;
 }
 
+int fd_copy_file(const char *from, const char *to)
+{
+	_cleanup_close_ int in = open(from, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int out = -1;
+
+	if (in < 0)
+		return -errno;
+	out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	return out < 0 ? -errno : fd_copy(in, out);
+}
+
+int fd_redirect(const char *path, int flags, int to)
+{
+	int fd = open(path, flags | O_CLOEXEC, 0600);
+
+	if (fd == to) /* it was closed */
+		return fcntl(fd, F_SETFD, 0) < 0 ? -errno : 0;
+	if (fd < 0 || dup2(fd, to) < 0) {
+		cleanup_close(&fd);
+		return -errno;
+	}
+	(void)close(fd);
+	return 0;
+}
+
 int fd_read_file(int dirfd, const char *path, size_t limit, char **ret_text, size_t *ret_len)
 {
 	_cleanup_close_ int fd = -1;

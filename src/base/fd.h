@@ -25,6 +25,12 @@ int fd_copy(int from, int to);
  */
 int fd_read_file(int dirfd, const char *path, size_t limit, char **ret_text, size_t *ret_len);
 
+/* The same for files by name: the new one has the usual rights (0666 less the umask), and what was in it is gone. Returns 0 or -errno. */
+int fd_copy_file(const char *from, const char *to);
+
+/* Makes a file a descriptor: open(2) with flags and 0600, and dup2(2). Returns 0 or -errno. */
+int fd_redirect(const char *path, int flags, int to);
+
 /* Writes text to an existing file (a /proc or /sys knob, say). Returns 0 or -errno. */
 int fd_write_file(int dirfd, const char *path, const char *text);
 

@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hermit chaos: one program under many schedules. The options of a run are those of hermit run. */
 #include <argp.h>
-#include <errno.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
-#include "base/parse.h"
 #include "cli/commands.h"
 #include "cli/run_arguments.h"
 #include "supervisor/exit_codes.h"
 #include "supervisor/explore/explore.h"
 
 enum { KEY_RUNS = 0x20000, KEY_UNTIL, KEY_JOBS, KEY_EXPECT, KEY_REGEX, KEY_SHARD, KEY_KEEP };
-enum { DEFAULT_RUNS = 100 };
+enum { DEFAULT_RUNS = 100, MAX_RUNS = 100000000 };
 
 struct arguments {
-	struct run_arguments run;
 	struct explore x;
 	regex_t regex;
 };
@@ -57,7 +52,7 @@ static void take_expected(struct arguments *a, char *text, struct argp_state *st
 	while ((word = strsep(&text, ","))) {
 		if (a->x.n_expected == EXPECTED_MAX)
 			argp_error(state, "--expect-exit: at most %d statuses", EXPECTED_MAX);
-		a->x.expected[a->x.n_expected++] = (int)run_arguments_number("expect-exit", word, 0, 255, state);
+		a->x.expected[a->x.n_expected++] = (int)command_number("expect-exit", word, 0, 255, state);
 	}
 }
 
@@ -80,23 +75,23 @@ static void take_shard(struct arguments *a, char *text, struct argp_state *state
 	if (!slash)
 		argp_error(state, "--shard: '%s' is not I/N", text);
 	*slash = '\0';
-	a->x.shards = (unsigned)run_arguments_number("shard", slash + 1, 1, 1 << 20, state);
-	a->x.shard = (unsigned)run_arguments_number("shard", text, 1, a->x.shards, state) - 1;
+	a->x.shards = (unsigned)command_number("shard", slash + 1, 1, 1 << 20, state);
+	a->x.shard = (unsigned)command_number("shard", text, 1, a->x.shards, state) - 1;
 }
 
-static error_t parse_one(int key, char *arg, struct argp_state *state)
+static error_t take(int key, char *arg, struct argp_state *state, struct run_arguments *run, void *input)
 {
-	struct arguments *a = state->input;
+	struct arguments *a = input;
 
 	switch (key) {
 	case KEY_RUNS:
-		a->x.runs = run_arguments_number("runs", arg, 1, 100000000, state);
+		a->x.runs = command_number("runs", arg, 1, MAX_RUNS, state);
 		return 0;
 	case KEY_UNTIL:
 		take_until(a, arg, state);
 		return 0;
 	case KEY_JOBS:
-		a->x.jobs = (unsigned)run_arguments_number("jobs", arg, 1, EXPLORE_JOBS_MAX, state);
+		a->x.jobs = (unsigned)command_number("jobs", arg, 1, EXPLORE_JOBS_MAX, state);
 		return 0;
 	case KEY_EXPECT:
 		take_expected(a, arg, state);
@@ -110,63 +105,37 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case KEY_KEEP:
 		a->x.keep = arg;
 		return 0;
-	case ARGP_KEY_ARG:
-		return run_arguments_take_program(&a->run.options, state);
 	default:
-		return run_arguments_take_option(&a->run.options, takes_option, key, arg, state);
+		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-static const char doc[] =
-	"Runs a program under many schedules, one for each seed of the scheduler, and shows how each of them ended. What the program writes to "
-	"files is thrown away after each run, unless --fs says otherwise. The options of a run are those of hermit run.\v"
-	"The exit status is 0 when all runs passed, 1 when one failed, 125 when the tool itself did.";
+static const char *const presets[][2] = { { "fs", "overlay" }, { "chaos", "true" }, { NULL, NULL } };
 
-static unsigned default_jobs(void)
-{
-	long n = sysconf(_SC_NPROCESSORS_ONLN);
-
-	return n < 1 ? 1 : n > EXPLORE_JOBS_MAX ? EXPLORE_JOBS_MAX : (unsigned)n;
-}
-
-/* What this command has other defaults for than hermit run. */
-static int init(struct arguments *a)
-{
-	int r;
-
-	r = run_options_init(&a->run.options);
-	if (r == 0)
-		r = run_options_set(&a->run.options, option_find("fs"), "overlay", NULL);
-	if (r == 0)
-		r = run_options_set(&a->run.options, option_find("chaos"), "true", NULL);
-	return r;
-}
+static const struct run_command command = {
+	.name = "chaos",
+	.doc = "Runs a program under many schedules, one for each seed of the scheduler, and shows how each of them ended. What the program writes to "
+	       "files is thrown away after each run, unless --fs says otherwise. The options of a run are those of hermit run.\v"
+	       "The exit status is 0 when all runs passed, 1 when one failed, 125 when the tool itself did; 126 and 127 when the program cannot be "
+	       "executed or does not exist.",
+	.wanted = takes_option,
+	.presets = presets,
+	.own = own_options,
+	.n_own = ARRAY_SIZE(own_options),
+	.take = take,
+};
 
 int cmd_chaos(int argc, char **argv)
 {
-	struct arguments a = { .x = { .runs = DEFAULT_RUNS, .jobs = default_jobs(), .shards = 1 } };
-	struct error err = { 0 };
-	int r, status = EXIT_CODE_TOOL;
+	_cleanup_run_arguments_ struct run_arguments run = { 0 };
+	struct arguments a = { .x = { .runs = DEFAULT_RUNS, .jobs = explore_default_jobs(), .shards = 1, .o = &run.options, .table = stdout } };
+	int status = EXIT_CODE_TOOL;
 
-	command_prepare("hermit", "chaos", argv);
-	r = init(&a);
-	if (r == 0)
-		r = run_arguments_parse_with(parse_one, doc, takes_option, own_options, ARRAY_SIZE(own_options), argc, argv, &a);
-	if (r < 0)
-		(void)error_errno(&err, -r, "arguments");
-	if (r == 0)
-		r = run_arguments_setup_log(&a.run, "hermit", &err);
-	if (r == 0)
-		r = run_options_draw_seed(&a.run.options, &err);
-	if (r == 0)
-		r = run_options_validate(&a.run.options, &err);
-	a.x.o = &a.run.options;
-	if (r < 0)
-		log_error("%s", err.text);
-	else
-		status = run_arguments_end(&a.run, explore_main(&a.x));
+	if (run_arguments_parse(&run, &command, argc, argv, &a) == 0) {
+		a.x.only_failing = run.options.quiet;
+		status = run_arguments_end(&run, explore_main(&a.x));
+	}
 	if (a.x.out_regex)
 		regfree(&a.regex);
-	run_arguments_clear(&a.run);
 	return status;
 }

@@ -1,28 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hermit ci: a verification as a step of a build service. The options of a run are those of hermit run. */
+/* hermit ci: a verification and an exploration of schedules as a step of a build service. The options of a run are those of hermit run. */
 #include <argp.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
-#include "base/parse.h"
 #include "cli/commands.h"
 #include "cli/run_arguments.h"
 #include "supervisor/explore/ci.h"
 #include "supervisor/exit_codes.h"
 
-enum { KEY_RUNS = 0x20000, KEY_ARTIFACTS, KEY_NAME, KEY_ANNOTATIONS };
-enum { DEFAULT_RUNS = 5, MAX_RUNS = 1000000 };
-
-struct arguments {
-	struct run_arguments run;
-	struct ci_request ci;
-};
+enum { KEY_RUNS = 0x20000, KEY_CHAOS_SEEDS, KEY_CHAOS_TIME, KEY_ARTIFACTS, KEY_NAME, KEY_ANNOTATIONS };
+enum { DEFAULT_RUNS = 5, DEFAULT_SEEDS = 10, MAX_RUNS = 1000000 };
 
 static const struct argp_option own_options[] = {
 	{ "runs", KEY_RUNS, "N", 0, "how many runs are compared (default: 5)", 1 },
+	{ "chaos-seeds", KEY_CHAOS_SEEDS, "N", 0, "how many other schedules are tried, at most (default: 10; 0: none)", 1 },
+	{ "chaos-time", KEY_CHAOS_TIME, "TIME", 0, "begin no further schedule after so much real time (default: 0, no limit)", 1 },
 	{ "artifacts", KEY_ARTIFACTS, "DIR", 0, "where logs and reports go (default: hermit-ci)", 1 },
 	{ "name", KEY_NAME, "TEXT", 0, "name of the test suite in the reports (default: the program's)", 1 },
 	{ "annotations", KEY_ANNOTATIONS, "KIND", 0, "github, or none (default: github when GITHUB_ACTIONS is true)", 1 },
@@ -31,46 +25,58 @@ static const struct argp_option own_options[] = {
 /* What is shown of a run is this command's own business. */
 static bool takes_option(const struct option_spec *spec)
 {
-	static const char *const not[] = { "verify", "verify-json", "verify-dir", "log-events", "report", "summary" };
+	static const char *const not[] = { "verify", "verify-json", "verify-dir", "log-events", "report", "summary",
+					   "record-schedule", "replay-schedule" };
 
 	return !run_arguments_is_among(spec, not, ARRAY_SIZE(not));
 }
 
-static void take_annotations(struct arguments *a, const char *text, struct argp_state *state)
+static void take_annotations(struct ci_request *ci, const char *text, struct argp_state *state)
 {
-	a->ci.annotate = !strcmp(text, "github");
-	if (!a->ci.annotate && strcmp(text, "none") != 0)
+	ci->annotate = !strcmp(text, "github");
+	if (!ci->annotate && strcmp(text, "none") != 0)
 		argp_error(state, "--annotations: there is no '%s'; known: github, none", text);
 }
 
-static error_t parse_one(int key, char *arg, struct argp_state *state)
+static error_t take(int key, char *arg, struct argp_state *state, struct run_arguments *run, void *input)
 {
-	struct arguments *a = state->input;
+	struct ci_request *ci = input;
 
 	switch (key) {
 	case KEY_RUNS:
-		a->ci.runs = run_arguments_number("runs", arg, 2, MAX_RUNS, state);
+		ci->runs = command_number("runs", arg, 2, MAX_RUNS, state);
+		return 0;
+	case KEY_CHAOS_SEEDS:
+		ci->chaos_seeds = command_number("chaos-seeds", arg, 0, MAX_RUNS, state);
+		return 0;
+	case KEY_CHAOS_TIME:
+		ci->chaos_time_ns = command_duration("chaos-time", arg, state);
 		return 0;
 	case KEY_ARTIFACTS:
-		a->ci.artifacts = arg;
+		ci->artifacts = arg;
 		return 0;
 	case KEY_NAME:
-		a->ci.name = arg;
+		ci->name = arg;
 		return 0;
 	case KEY_ANNOTATIONS:
-		take_annotations(a, arg, state);
+		take_annotations(ci, arg, state);
 		return 0;
-	case ARGP_KEY_ARG:
-		return run_arguments_take_program(&a->run.options, state);
 	default:
-		return run_arguments_take_option(&a->run.options, takes_option, key, arg, state);
+		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-static const char doc[] =
-	"Runs a program several times, compares the runs exactly, and leaves reports (JUnit, a summary, logs) in one directory. "
-	"The options of a run are those of hermit run.\v"
-	"The exit status is the program's own when its runs are equal; 123 when they differ, 125 without a result.";
+static const struct run_command command = {
+	.name = "ci",
+	.doc = "Runs a program several times, compares the runs exactly, runs it under other schedules, and leaves reports (JUnit, a summary, logs, "
+	       "schedules) in one directory. The options of a run are those of hermit run.\v"
+	       "The exit status is the program's own when its runs are equal, and that of the first schedule that makes it fail; 123 when "
+	       "runs differ, 125 without a result.",
+	.wanted = takes_option,
+	.own = own_options,
+	.n_own = ARRAY_SIZE(own_options),
+	.take = take,
+};
 
 static bool in_github(void)
 {
@@ -81,25 +87,12 @@ static bool in_github(void)
 
 int cmd_ci(int argc, char **argv)
 {
-	struct arguments a = { .ci = { .runs = DEFAULT_RUNS, .artifacts = "hermit-ci", .annotate = in_github() } };
-	struct error err = { 0 };
-	int r, status = EXIT_CODE_TOOL;
+	_cleanup_run_arguments_ struct run_arguments run = { 0 };
+	struct ci_request ci = {
+		.run = &run.options, .runs = DEFAULT_RUNS, .chaos_seeds = DEFAULT_SEEDS, .artifacts = "hermit-ci", .annotate = in_github(),
+	};
 
-	command_prepare("hermit", "ci", argv);
-	r = run_options_init(&a.run.options);
-	if (r == 0)
-		r = run_arguments_parse_with(parse_one, doc, takes_option, own_options, ARRAY_SIZE(own_options), argc, argv, &a);
-	if (r < 0)
-		(void)error_errno(&err, -r, "arguments");
-	if (r == 0)
-		r = run_arguments_setup_log(&a.run, "hermit", &err);
-	if (r == 0 && a.run.options.argv.count == 0)
-		r = error_set(&err, EINVAL, "no program was given");
-	a.ci.run = &a.run.options;
-	if (r < 0)
-		log_error("%s", err.text);
-	else
-		status = run_arguments_end(&a.run, ci_main(&a.ci));
-	run_arguments_clear(&a.run);
-	return status;
+	if (run_arguments_parse(&run, &command, argc, argv, &ci) < 0)
+		return EXIT_CODE_TOOL;
+	return run_arguments_end(&run, ci_main(&ci));
 }

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/parse.h"
 #include "cli/commands.h"
 #include "supervisor/agent/agent_paths.h"
 #include "supervisor/exit_codes.h"
@@ -25,7 +24,7 @@ static void take_stage(struct hook_request *request, const char *stage, struct a
 	static const char *const known[] = { "precreate", "createRuntime", "poststop" };
 
 	if (request->stage)
-		argp_error(state, "one stage at a time");
+		argp_error(state, "'%s' comes after '%s': a hook is called for one stage", stage, request->stage);
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		if (!strcmp(stage, known[i]))
 			request->stage = known[i];
@@ -35,11 +34,7 @@ static void take_stage(struct hook_request *request, const char *stage, struct a
 
 static void take_limit(struct hook_request *request, const char *text, struct argp_state *state)
 {
-	uint64_t value;
-
-	if (parse_u64(text, &value) < 0 || value == 0 || value > MAX_LIMIT_S)
-		argp_error(state, "--limit: '%s' is not a number of seconds from 1 to %d", text, MAX_LIMIT_S);
-	request->limit_s = (unsigned)value;
+	request->limit_s = (unsigned)command_number("limit", text, 1, MAX_LIMIT_S, state);
 }
 
 static error_t parse_one(int key, char *arg, struct argp_state *state)

@@ -50,7 +50,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->count = state->argc - state->next;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which file?");
+		argp_error(state, "name a program or a library to look at");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "base/parse.h"
 #include "cli/commands.h"
 #include "cli/log_arguments.h"
 #include "supervisor/exit_codes.h"
@@ -42,34 +41,23 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static void parse_context(struct arguments *a, const char *arg, struct argp_state *state)
-{
-	uint64_t n;
-
-	if (parse_u64(arg, &n) < 0 || n > LOG_DIFF_CONTEXT_MAX)
-		argp_error(state, "--context: '%s' is not a number from 0 to %d", arg, LOG_DIFF_CONTEXT_MAX);
-	a->diff.context = (unsigned)n;
-}
-
 static void parse_follow(struct arguments *a, const char *arg, struct argp_state *state)
 {
 	a->follow = true;
-	a->follow_ns = FOLLOW_SECONDS * 1000000000ull;
-	if (arg && parse_duration_ns(arg, &a->follow_ns) < 0)
-		argp_error(state, "--follow: '%s' is not a time", arg);
+	a->follow_ns = arg ? command_duration("follow", arg, state) : FOLLOW_SECONDS * 1000000000ull;
 }
 
 static void add_path(struct arguments *a, const char *arg, struct argp_state *state)
 {
 	if (a->n_paths == 2)
-		argp_error(state, "two logs, not more");
+		argp_error(state, "'%s' is a third log: two are compared", arg);
 	a->paths[a->n_paths++] = arg;
 }
 
 static error_t parse_end(const struct arguments *a, struct argp_state *state)
 {
 	if (a->n_paths < 2)
-		argp_error(state, "two logs are needed");
+		argp_error(state, "name the two logs that are compared");
 	if (!strcmp(a->paths[0], "-") && !strcmp(a->paths[1], "-"))
 		argp_error(state, "only one of the logs can be standard input");
 	return 0;
@@ -88,7 +76,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->json = true;
 		return 0;
 	case KEY_CONTEXT:
-		parse_context(a, arg, state);
+		a->diff.context = (unsigned)command_number("context", arg, 0, LOG_DIFF_CONTEXT_MAX, state);
 		return 0;
 	case KEY_FOLLOW:
 		parse_follow(a, arg, state);

@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "base/parse.h"
 #include "cli/commands.h"
 #include "cli/log_arguments.h"
 #include "supervisor/exit_codes.h"
@@ -94,8 +93,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_MAX_EVENTS:
 		a->has_max = true;
-		if (parse_u64(arg, &a->export.max_events) < 0)
-			argp_error(state, "--max-events: '%s' is not a number", arg);
+		a->export.max_events = command_number("max-events", arg, 0, UINT64_MAX, state);
 		return 0;
 	case KEY_TITLE:
 		a->title = arg;

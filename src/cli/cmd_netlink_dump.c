@@ -56,9 +56,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			argp_error(state, "there is no netlink family '%s'", arg);
 		return 0;
 	case ARGP_KEY_ARG:
-		if (options->file)
-			argp_error(state, "one capture at a time");
-		options->file = arg;
+		command_take_only(&options->file, arg, "capture", state);
 		return 0;
 	case ARGP_KEY_NO_ARGS:
 		argp_error(state, "which capture? Give a file, or - for standard input");

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/parse.h"
 #include "config.h"
 #include "supervisor/exit_codes.h"
 
@@ -156,4 +157,30 @@ void command_prepare(const char *program, const char *command, char **argv)
 	argv[0] = full_name;
 	program_invocation_name = full_name;
 	program_invocation_short_name = full_name;
+}
+
+void command_take_only(const char **to, const char *arg, const char *what, struct argp_state *state)
+{
+	if (*to)
+		argp_error(state, "'%s' comes after '%s': name one %s, and call the command again for the next one", arg, *to, what);
+	*to = arg;
+}
+
+uint64_t command_number(const char *option, const char *text, uint64_t least, uint64_t most, struct argp_state *state)
+{
+	uint64_t value;
+
+	if (parse_u64(text, &value) < 0 || value < least || value > most)
+		argp_error(state, "--%s: '%s' is not a number from %llu to %llu", option, text, (unsigned long long)least,
+			   (unsigned long long)most);
+	return value;
+}
+
+uint64_t command_duration(const char *option, const char *text, struct argp_state *state)
+{
+	uint64_t value;
+
+	if (parse_duration_ns(text, &value) < 0)
+		argp_error(state, "--%s: '%s' is not a duration such as 1.5, 200ms or 2h", option, text);
+	return value;
 }

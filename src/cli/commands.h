@@ -6,7 +6,9 @@
 #ifndef HS_CLI_COMMANDS_H
 #define HS_CLI_COMMANDS_H
 
+#include <argp.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/log.h"
@@ -57,6 +59,15 @@ int command_dispatch(const struct command_table *table, int argc, char **argv);
  * errors, --version.
  */
 void command_prepare(const char *program, const char *command, char **argv);
+
+/* The only argument of a command; a second one ends the process with a message. `what` is what it names. */
+void command_take_only(const char **to, const char *arg, const char *what, struct argp_state *state);
+
+/* The argument of an option, from `least` to `most`; else the process ends with a message. */
+uint64_t command_number(const char *option, const char *text, uint64_t least, uint64_t most, struct argp_state *state);
+
+/* The same for a time, in ns. */
+uint64_t command_duration(const char *option, const char *text, struct argp_state *state);
 
 command_fn cmd_hook;
 command_fn cmd_instruction_map;

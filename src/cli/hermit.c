@@ -14,7 +14,7 @@
 static const struct command commands[] = {
 	{ "run", "run a program so that every run of it is the same run", cmd_run },
 	{ "chaos", "run a program under many schedules, to find concurrency bugs", cmd_chaos },
-	{ "ci", "verify a program as a step of a build service, with reports", cmd_ci },
+	{ "ci", "verify a program and try other schedules, as a step of a build service", cmd_ci },
 	{ "oci", "run an image of a container without an engine", cmd_oci_image },
 	{ "doctor", "find out what this host offers and what that means for a run", cmd_doctor },
 	{ "log-diff", "find the first difference between two event logs", cmd_log_diff },

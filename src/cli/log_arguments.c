@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "cli/commands.h"
 
 static const struct argp_option options[] = {
 	{ "unchecked", LOG_KEY_UNCHECKED, NULL, 0, "read logs whose check sums do not match", 0 },
@@ -72,9 +73,7 @@ void log_input_say_damage(const struct log_reader *reader)
 
 void log_take_path(const char **path, const char *arg, struct argp_state *state)
 {
-	if (*path)
-		argp_error(state, "one log at a time");
-	*path = arg;
+	command_take_only(path, arg, "log", state);
 }
 
 static bool terminal_has_colors(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The arguments of `hermit run`, and of each command that runs a program the same way: the table of supervisor/options/options_table.c as
- * options of a command line, plus files of options.
+ * options of a command line, and what the command adds to them.
  */
 #ifndef HS_CLI_RUN_ARGUMENTS_H
 #define HS_CLI_RUN_ARGUMENTS_H
@@ -15,17 +15,20 @@
 
 struct run_arguments {
 	struct run_options options;
-	char *save_config; /* FILE, "-": standard output */
-	char *print_config; /* "json", "command", "fingerprint" */
 	int log_fd; /* of --log-file; 0: none */
 };
 
-/*
- * Parses, checks and carries out what concerns the tool itself: messages go where --log-file says, --save-config is written.
- * 0: run the program; 1: there is nothing to run, all that was asked for is done; -errno: the reason was printed. Usage
- * errors and --help end the process, as argp does it.
- */
-int run_arguments_parse(struct run_arguments *a, const char *command, int argc, char **argv);
+/* A command that runs programs. */
+struct run_command {
+	const char *name;
+	const char *doc; /* as argp wants it */
+	bool (*wanted)(const struct option_spec *spec); /* the options of a run that it has; NULL: all */
+	const char *const (*presets)[2]; /* options of a run that have another default, and which; ended by NULLs; NULL: none */
+	const struct argp_option *own; /* options of its own; their keys are letters that no option of a run has, or above 0x10000 */
+	size_t n_own;
+	/* Takes one of those; ARGP_ERR_UNKNOWN for other keys. Messages as argp_error() makes them. */
+	error_t (*take)(int key, char *arg, struct argp_state *state, struct run_arguments *a, void *input);
+};
 
 /* Directs the tool's messages as --log and --log-file say. Opened on the host: in the container the name may mean another file. */
 int run_arguments_setup_log(struct run_arguments *a, const char *program, struct error *err);
@@ -37,29 +40,24 @@ int run_arguments_setup_log(struct run_arguments *a, const char *program, struct
 int run_arguments_end(const struct run_arguments *a, int status);
 
 /*
+ * "[OPTION...] [--] PROGRAM [ARGUMENT...]", parsed, checked, and messages directed. 0, or -errno: the reason was printed. Usage errors and --help end the process, as
+ * argp does it. *a is the caller's to clear in any case.
+ */
+int run_arguments_parse(struct run_arguments *a, const struct run_command *command, int argc, char **argv, void *input);
+
+void run_arguments_clear(struct run_arguments *a);
+#define _cleanup_run_arguments_ __attribute__((cleanup(run_arguments_clear)))
+
+/* Is the option among those? For `wanted`. */
+bool run_arguments_is_among(const struct option_spec *spec, const char *const *names, size_t n);
+
+/*
  * The options of a run (those that are wanted; NULL: all) as argp wants them, followed by `own`. The caller frees with
- * run_arguments_argp_free(). run_arguments_spec() finds the option of a key that argp hands out, NULL for other keys. Keys of
- * `own` options are letters that no option of a run has, or above 0x10000.
+ * run_arguments_argp_free(). run_arguments_spec() finds the option of a key that argp hands out, NULL for other keys.
  */
 struct argp_option *run_arguments_argp(bool (*wanted)(const struct option_spec *spec), const struct argp_option *own,
 				       size_t n_own);
 void run_arguments_argp_free(struct argp_option *options);
 const struct option_spec *run_arguments_spec(int key);
-
-/* For the parsers of such commands. Is the option among those that the command has no use for? */
-bool run_arguments_is_among(const struct option_spec *spec, const char *const *names, size_t n);
-/* ARGP_KEY_ARG: the program and everything behind it, word by word. 0 or ENOMEM. */
-error_t run_arguments_take_program(struct run_options *o, struct argp_state *state);
-/* Any other key: an option of a run. What is wrong with its argument ends the process with a message. */
-error_t run_arguments_take_option(struct run_options *o, bool (*wanted)(const struct option_spec *spec), int key, const char *arg,
-				  struct argp_state *state);
-/* The argument of an option of the command's own, from `least` to `most`; else the process ends with a message. */
-uint64_t run_arguments_number(const char *option, const char *text, uint64_t least, uint64_t most, struct argp_state *state);
-/* Parses "[--] PROGRAM [ARGUMENT...]" with the options of a run that are wanted, and `own`. 0 or -errno. */
-int run_arguments_parse_with(argp_parser_t parser, const char *doc, bool (*wanted)(const struct option_spec *spec),
-			     const struct argp_option *own, size_t n_own, int argc, char **argv, void *input);
-
-void run_arguments_clear(struct run_arguments *a);
-#define _cleanup_run_arguments_ __attribute__((cleanup(run_arguments_clear)))
 
 #endif

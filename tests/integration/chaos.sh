@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Other schedules than the default one: seeds, heuristics, what Linux promises no order for, deadlocks, the explorer. The bugs that they find are
-# in chaos_bugs.sh, schedules as files in chaos_schedules.sh, faults in chaos_faults.sh.
+# Other schedules than the default one: seeds, heuristics, what Linux promises no order for, deadlocks. hermit chaos is in
+# chaos_explore.sh, the bugs that they find in chaos_bugs.sh, schedules as files in chaos_schedules.sh, faults in chaos_faults.sh and
+# chaos_programs.sh.
 . "$top_srcdir/tests/integration/lib.sh"
 # In the working directory, which the guest sees wherever it is.
 guests=$work
@@ -95,38 +96,39 @@ run "$hermit" run --seed-from=system --print-config=command -- true
 expect 0 "--seed-from=system"
 ok "the drawn seed is shown" grep -q -- '--seed=[0-9]* -- true' "$work/out"
 
-# The explorer.
-run "$hermit" chaos --runs=30 --keep=kept -- "$guests/bug_abba"
-expect 1 "an exploration that finds something"
-ok "the table has a row for each run" [ "$(grep -cE '^[0-9]+ +(pass|FAIL) ' "$work/out")" = 30 ]
-ok "schedules are kept" [ -s kept/fail.schedule ] && [ -s kept/pass.schedule ]
-ok "nothing else is kept" [ "$(ls kept | wc -l)" = 6 ]
-cp "$work/out" explored
-sed -n 's/^  by [a-z]*: *hermit run //p' explored >commands
-ok "four commands are shown" [ "$(wc -l <commands)" = 4 ]
-n=0
-while read -r command; do
-	n=$((n + 1))
+# Who goes on after a fork, and after the start of a thread; also without --chaos.
+for who in parent child; do
+	other=$([ "$who" = parent ] && echo child || echo parent)
+	for chaos in '' --chaos; do
+		# shellcheck disable=SC2086 # none or one option
+		run "$hermit" run -q $chaos --preempt=none --runs-post-fork="$who" -- sh -c 'echo child & echo parent; wait'
+		ok "--runs-post-fork=$who $chaos: after a fork" [ "$(xargs <"$work/out")" = "$who $other" ]
+	done
+done
+run "$hermit" run -q --runs-post-fork=sister -- true
+expect 125 "--runs-post-fork=sister"
+for seed in $(seq 12); do
+	run "$hermit" run -q --seed="$seed" --runs-post-fork=random -- sh -c 'echo child & echo parent; wait'
+	cp "$work/out" "fork.$seed"
+	run "$hermit" run -q --seed="$seed" --runs-post-fork=random -- sh -c 'echo child & echo parent; wait'
+	ok "--runs-post-fork=random with seed $seed again" cmp "$work/out" "fork.$seed"
+done
+for first in parent child; do
+	ok "--runs-post-fork=random: sometimes the $first" grep -qx "$first" <(head -qn 1 fork.*)
+done
+
+# --seed-from: what was drawn can be had again.
+run "$hermit" run -q --seed-from=args --seed=5 -- sh -c 'od -An -N8 -tx1 /dev/urandom'
+cp "$work/out" args
+run "$hermit" run -q --seed=5 -- sh -c 'od -An -N8 -tx1 /dev/urandom'
+ok "--seed-from=args is the default" cmp "$work/out" args
+for n in 1 2 3; do
+	run "$hermit" run --seed-from=system --chaos -- sh -c 'od -An -N8 -tx1 /dev/urandom; exit 3'
+	expect 3 "--seed-from=system"
+	cp "$work/out" "system.$n"
+	command=$(sed -n 's/.*the same again: hermit run //p' "$work/err")
 	run sh -c "'$hermit' run $command"
-	expect "$([ "$n" -le 2 ] && echo 120 || echo 0)" "command $n of the exploration: $command"
-done <commands
-run "$hermit" chaos --runs=30 --jobs=3 --keep=kept3 -- "$guests/bug_abba"
-sed 's/ *[0-9.]* s$//; s/; [0-9.]* s of runs$//; /kept/d; /  by /d' "$work/out" >jobs3
-sed 's/ *[0-9.]* s$//; s/; [0-9.]* s of runs$//; /kept/d; /  by /d' explored >jobs
-ok "the table does not depend on --jobs" cmp jobs jobs3
-run "$hermit" chaos --runs=200 --until=fail -- "$guests/bug_order"
-expect 1 "--until=fail"
-ok "--until=fail stops" [ "$(grep -c FAIL "$work/out")" = 1 ]
-run "$hermit" chaos --runs=12 --expect-exit=0,1 -- "$guests/bug_order"
-expect 0 "--expect-exit"
-run "$hermit" chaos --runs=40 --sched-heuristic=random --stdout-regex='^a' -q -- "$guests/four"
-expect 1 "--stdout-regex"
-for shard in 1 2 3; do
-	"$hermit" chaos --runs=30 --shard="$shard/3" -- "$guests/bug_abba" 2>/dev/null
-done | grep -E '^[0-9]+ ' | sort -n | sed 's/ *[0-9.]* s$//' >shards
-grep -E '^[0-9]+ +(pass|FAIL)' jobs >whole
-grep -E '^[0-9]+ +(pass|FAIL)' shards >parts
-ok "three shards are the whole" cmp whole parts
-run "$hermit" chaos --runs=3 -- "$work/nothing-here"
-expect 125 "a program that does not exist"
+	ok "the seed that was drawn, again" cmp "$work/out" "system.$n"
+done
+ok "other seeds are drawn each time" [ "$(sort -u system.? | wc -l)" = 3 ]
 finish

@@ -69,7 +69,7 @@ bug signal 120 40 syscalls
 bug shutdown 1 40 syscalls
 bug toctou 1 40 syscalls
 bug fork_lock 120 40 syscalls
-bug aba 1 80 functions
+bug aba 1 60 functions
 bug starvation 1 60 syscalls
 bug pipe_race 1 40 syscalls
 

@@ -40,9 +40,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		a->bundle = arg;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (a->id)
-			argp_error(state, "only one container can be named");
-		a->id = arg;
+		command_take_only(&a->id, arg, "container", state);
 		return 0;
 	default:
 		spec = run_arguments_spec(key);

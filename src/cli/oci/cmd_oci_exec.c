@@ -93,8 +93,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		state->next = state->argc;
 		return 0;
 	case ARGP_KEY_END:
-		if (!q->id)
-			argp_error(state, "the id of a container is missing");
+		oci_need_id(q->id, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -47,7 +47,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!a->image)
-			argp_error(state, "an image is missing");
+			argp_error(state, "name an image: an OCI layout, or a file of docker save");
 		return 0;
 	default:
 		spec = run_arguments_spec(key);

@@ -27,12 +27,11 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (state->arg_num > 1)
-			argp_error(state, "too many arguments");
+			argp_error(state, "'%s' is too much: kill takes an id and one signal", arg);
 		*(state->arg_num ? &a->signal : &a->id) = arg;
 		return 0;
 	case ARGP_KEY_END:
-		if (!a->id)
-			argp_error(state, "the id of a container is missing");
+		oci_need_id(a->id, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

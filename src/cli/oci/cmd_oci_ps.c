@@ -41,8 +41,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 				return ENOMEM;
 		return 0;
 	case ARGP_KEY_END:
-		if (!a->id)
-			argp_error(state, "the id of a container is missing");
+		oci_need_id(a->id, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

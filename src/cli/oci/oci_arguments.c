@@ -159,19 +159,22 @@ void oci_parse(const struct argp *argp, int argc, char **argv, unsigned flags, v
 		exit(OCI_EXIT_FAILURE);
 }
 
+void oci_need_id(const char *id, struct argp_state *state)
+{
+	if (!id)
+		argp_error(state, "the id of a container is missing: 'hermit-supervisor list' shows those that there are");
+}
+
 static error_t parse_id(int key, char *arg, struct argp_state *state)
 {
 	const char **id = state->input;
 
 	switch (key) {
 	case ARGP_KEY_ARG:
-		if (*id)
-			argp_error(state, "only one container can be named");
-		*id = arg;
+		command_take_only(id, arg, "container", state);
 		return 0;
 	case ARGP_KEY_END:
-		if (!*id)
-			argp_error(state, "the id of a container is missing");
+		oci_need_id(*id, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -48,6 +48,9 @@ extern const struct argp oci_process_argp;
 /* As argp_parse() for a command of this program; `options` may be NULL. Usage errors end the program with OCI_EXIT_FAILURE. */
 void oci_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
 
+/* The id of a container that a command needs; without one the process ends with a message. */
+void oci_need_id(const char *id, struct argp_state *state);
+
 /* A number below `most` from an option's text, or a usage error. */
 uint64_t oci_number(struct argp_state *state, const char *text, uint64_t most);
 

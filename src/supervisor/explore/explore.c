@@ -12,12 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "supervisor/exit_codes.h"
+#include "supervisor/scratch.h"
 #include "supervisor/explore/explore_run.h"
 #include "supervisor/evidence/report.h"
 #include "supervisor/evidence/schedule.h"
@@ -26,14 +28,15 @@ enum { MAX_OUTPUT = 64 << 20, ROW_ID = 12 };
 
 struct exploration {
 	const struct explore *x;
-	struct explore_place at;
+	struct explore_result *result;
+	struct explore_place at; /* its directory is nothing that a guest sees */
 	struct explore_run going[EXPLORE_JOBS_MAX];
 	size_t n_going;
-	uint64_t done, failed, deadlocks;
+	struct timespec start;
 	unsigned char (*seen)[HASH_BYTES]; /* schedules */
 	size_t n_seen, seen_room;
-	bool has_fail, has_pass, tool_failed;
 	uint64_t first_fail, nearest_pass; /* numbers of runs */
+	unsigned char fail_schedule[HASH_BYTES];
 	uint64_t *passes; /* numbers of passing runs with schedules of their own */
 	size_t n_passes, passes_room;
 	uint64_t real_ns;
@@ -63,67 +66,94 @@ static bool passes(const struct exploration *xp, uint64_t number, const struct e
 	return fits && output_fits(xp, number);
 }
 
+/* Makes room for one more of n items: returns them, or NULL when out of memory. */
+static void *grow(void *items, size_t n, size_t *room, size_t size)
+{
+	size_t more = *room ? *room * 2 : 256;
+	void *grown;
+
+	if (n < *room)
+		return items;
+	grown = reallocarray(items, more, size);
+	if (grown)
+		*room = more;
+	return grown;
+}
+
 /* 1: a new schedule, 0: one that was seen before, or -ENOMEM. */
 static int note_schedule(struct exploration *xp, const unsigned char digest[HASH_BYTES])
 {
 	unsigned char(*grown)[HASH_BYTES];
-	size_t room;
 
 	for (size_t i = 0; i < xp->n_seen; i++)
 		if (!memcmp(xp->seen[i], digest, HASH_BYTES))
 			return 0;
-	if (xp->n_seen == xp->seen_room) {
-		room = xp->seen_room ? xp->seen_room * 2 : 256;
-		grown = realloc(xp->seen, room * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		xp->seen = grown;
-		xp->seen_room = room;
-	}
+	grown = grow(xp->seen, xp->n_seen, &xp->seen_room, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	xp->seen = grown;
 	memcpy(xp->seen[xp->n_seen++], digest, HASH_BYTES);
 	return 1;
 }
 
 static int note_pass(struct exploration *xp, uint64_t number)
 {
-	uint64_t *grown;
-	size_t room;
+	uint64_t *grown = grow(xp->passes, xp->n_passes, &xp->passes_room, sizeof(*grown));
 
-	if (xp->n_passes == xp->passes_room) {
-		room = xp->passes_room ? xp->passes_room * 2 : 256;
-		grown = realloc(xp->passes, room * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		xp->passes = grown;
-		xp->passes_room = room;
-	}
+	if (!grown)
+		return -ENOMEM;
+	xp->passes = grown;
 	xp->passes[xp->n_passes++] = number;
 	return 0;
 }
 
 static void forget_files(const struct exploration *xp, uint64_t number)
 {
-	static const char *const kinds[] = { "stdout", "stderr", "schedule" };
 	char path[EXPLORE_PATH_SIZE];
 
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		(void)unlink(explore_path(&xp->at, number, kinds[i], path));
+	for (size_t i = 0; explore_kinds[i]; i++)
+		(void)unlink(explore_path(&xp->at, number, explore_kinds[i], path));
+}
+
+/* A line on a terminal, rewritten at each end of a run. */
+static bool shows_progress(const struct exploration *xp)
+{
+	return isatty(STDERR_FILENO) && !xp->x->o->quiet;
+}
+
+static void progress_wipe(const struct exploration *xp)
+{
+	if (shows_progress(xp))
+		(void)fputs("\r\033[K", stderr);
+}
+
+static void progress(const struct exploration *xp)
+{
+	if (shows_progress(xp))
+		(void)fprintf(stderr, "\r%" PRIu64 " of %" PRIu64 " runs, %" PRIu64 " failed, %zu schedules", xp->result->done,
+			      (xp->x->runs + xp->x->shards - 1 - xp->x->shard) / xp->x->shards, xp->result->failed, xp->n_seen);
+}
+
+static void describe_end(const struct run_result *result, char text[48])
+{
+	(void)snprintf(text, 48, "%s %d", run_end_name(result->end), result->exit_code);
 }
 
 static void print_row(const struct exploration *xp, uint64_t number, const struct explore_told *told, bool pass)
 {
 	char id[HASH_HEX_SIZE], outcome[48];
 
-	if (xp->x->o->quiet && pass)
+	if (xp->x->only_failing && pass)
 		return;
+	progress_wipe(xp);
 	hash_hex(told->schedule, HASH_BYTES, id);
-	(void)snprintf(outcome, sizeof(outcome), "%s %d", run_end_name(told->result.end), told->result.exit_code);
-	(void)printf("%-20" PRIu64 "  %-4s  %-14s  %9" PRIu64 "  %.*s  %7.3f s\n", explore_seed(&xp->at, number), pass ? "pass" : "FAIL", outcome,
-		     told->result.turns, ROW_ID, id, (double)told->result.real_ns / 1e9);
+	describe_end(&told->result, outcome);
+	(void)fprintf(xp->x->table, "%-20" PRIu64 "  %-4s  %-14s  %9" PRIu64 "  %.*s  %7.3f s\n", explore_seed(&xp->at, number),
+		      pass ? "pass" : "FAIL", outcome, told->result.turns, ROW_ID, id, (double)told->result.real_ns / 1e9);
 }
 
 /* What the run's process had to say when it could not run. */
-static int tool_failed(const struct exploration *xp, uint64_t number, struct error *err)
+static int tool_failed(struct exploration *xp, uint64_t number, const struct explore_told *told, struct error *err)
 {
 	_cleanup_free_ char *text = NULL;
 	char path[EXPLORE_PATH_SIZE];
@@ -131,32 +161,47 @@ static int tool_failed(const struct exploration *xp, uint64_t number, struct err
 
 	if (fd_read_file(AT_FDCWD, explore_path(&xp->at, number, "stderr", path), MAX_OUTPUT, &text, &len) == 0)
 		text[strcspn(text, "\n")] = '\0';
+	forget_files(xp, number);
+	if (told->result.exit_code >= EXIT_CODE_TOOL && told->result.exit_code <= EXIT_CODE_NOT_FOUND)
+		xp->result->tool_status = told->result.exit_code;
 	return error_set(err, EIO, "the run of seed %" PRIu64 " failed: %s", explore_seed(&xp->at, number), text && *text ? text : "no reason was given");
+}
+
+static void note_fail(struct exploration *xp, uint64_t number, const struct explore_told *told)
+{
+	struct explore_result *result = xp->result;
+
+	result->has_fail = true;
+	result->first_fail = explore_seed(&xp->at, number);
+	result->fail_status = told->result.exit_code;
+	describe_end(&told->result, result->how);
+	xp->first_fail = number;
+	memcpy(xp->fail_schedule, told->schedule, HASH_BYTES);
 }
 
 static int take_note(struct exploration *xp, uint64_t number, const struct explore_told *told, struct error *err)
 {
+	struct explore_result *result = xp->result;
 	bool pass;
 	int fresh;
 
 	if (!told->valid)
-		return tool_failed(xp, number, err);
+		return tool_failed(xp, number, told, err);
 	pass = passes(xp, number, told);
 	fresh = note_schedule(xp, told->schedule);
 	if (fresh < 0 || (pass && fresh && note_pass(xp, number) < 0))
 		return error_errno(err, ENOMEM, "exploration");
-	xp->done++;
+	result->done++;
+	result->failed += !pass;
+	result->deadlocks += told->result.end == RUN_DEADLOCK;
+	result->schedules = xp->n_seen;
+	result->has_pass |= pass;
 	xp->real_ns += told->result.real_ns;
-	xp->failed += !pass;
-	xp->deadlocks += told->result.end == RUN_DEADLOCK;
 	print_row(xp, number, told, pass);
-	if (!pass && !xp->has_fail) {
-		xp->has_fail = true;
-		xp->first_fail = number;
-	} else if (!pass || !fresh) {
+	if (!pass && !result->has_fail)
+		note_fail(xp, number, told);
+	else if (!pass || !fresh)
 		forget_files(xp, number);
-	}
-	xp->has_pass |= pass;
 	return 0;
 }
 
@@ -173,25 +218,25 @@ static int finish_one(struct exploration *xp, struct error *err)
 
 /* ---- all of them ---- */
 
+static bool is_over_budget(const struct exploration *xp)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return xp->x->budget_ns && (now.tv_sec - xp->start.tv_sec) * 1000000000 + now.tv_nsec - xp->start.tv_nsec > (int64_t)xp->x->budget_ns;
+}
+
 static bool is_enough(const struct exploration *xp)
 {
 	switch (xp->x->until) {
 	case EXPLORE_FAIL:
-		return xp->has_fail;
+		return xp->result->has_fail;
 	case EXPLORE_BOTH:
-		return xp->has_fail && xp->has_pass;
+		return xp->result->has_fail && xp->result->has_pass;
 	case EXPLORE_ALL:
 		break;
 	}
 	return false;
-}
-
-static void progress(const struct exploration *xp, bool end)
-{
-	if (!isatty(STDERR_FILENO) || xp->x->o->quiet)
-		return;
-	(void)fprintf(stderr, "\r%" PRIu64 " of %" PRIu64 " runs, %" PRIu64 " failed, %zu schedules%s", xp->done, xp->x->runs, xp->failed,
-		      xp->n_seen, end ? "\r\033[K" : "");
 }
 
 /* Those that went on beside the one that was enough: nobody is to see them. */
@@ -206,15 +251,25 @@ static void drop_rest(struct exploration *xp)
 	xp->n_going = 0;
 }
 
+static bool may_start(const struct exploration *xp, uint64_t next)
+{
+	if (xp->n_going == xp->x->jobs || next >= xp->x->runs)
+		return false;
+	return next == xp->x->shard || !is_over_budget(xp);
+}
+
 static int explore(struct exploration *xp, struct error *err)
 {
 	const struct explore *x = xp->x;
 	uint64_t next = x->shard;
 	int r = 0;
 
-	(void)printf("%-20s  %-4s  %-14s  %9s  %-*s  %9s\n", "SEED", "", "OUTCOME", "TURNS", ROW_ID, "SCHEDULE", "TIME");
+	(void)fprintf(x->table, "%-20s  %-4s  %-14s  %9s  %-*s  %9s\n", "SEED", "", "OUTCOME", "TURNS", ROW_ID, "SCHEDULE", "TIME");
+	(void)clock_gettime(CLOCK_MONOTONIC, &xp->start);
+	progress(xp);
 	while (r == 0 && !is_enough(xp)) {
-		while (r == 0 && xp->n_going < x->jobs && next < x->runs) {
+		while (r == 0 && may_start(xp, next)) {
+			(void)fflush(x->table); /* or the run's process has it, too */
 			r = explore_start(&xp->at, next, &xp->going[xp->n_going], err);
 			xp->n_going += r == 0;
 			next += x->shards;
@@ -222,16 +277,16 @@ static int explore(struct exploration *xp, struct error *err)
 		if (r < 0 || xp->n_going == 0)
 			break;
 		r = finish_one(xp, err);
-		progress(xp, false);
+		progress(xp);
 	}
 	drop_rest(xp);
-	progress(xp, true);
+	progress_wipe(xp);
 	return r;
 }
 
 /* ---- the end ---- */
 
-/* The passing run whose choices are those of the first failing one for the longest. All other files go. */
+/* The passing run whose choices are those of the first failing one for the longest. */
 static void find_nearest(struct exploration *xp)
 {
 	struct schedule fail __attribute__((cleanup(schedule_clear))) = { 0 };
@@ -239,7 +294,7 @@ static void find_nearest(struct exploration *xp)
 	size_t best = 0;
 	bool found = false;
 
-	if (!xp->has_fail || schedule_read(explore_path(&xp->at, xp->first_fail, "schedule", path), NULL, &fail, NULL) < 0)
+	if (!xp->result->has_fail || schedule_read(explore_path(&xp->at, xp->first_fail, "schedule", path), NULL, &fail, NULL) < 0)
 		return;
 	for (size_t i = 0; i < xp->n_passes; i++) {
 		struct schedule pass __attribute__((cleanup(schedule_clear))) = { 0 };
@@ -252,86 +307,165 @@ static void find_nearest(struct exploration *xp)
 		xp->nearest_pass = xp->passes[i];
 		found = true;
 	}
+	xp->result->nearest_pass = explore_seed(&xp->at, xp->nearest_pass);
 }
 
-static void keep(const struct exploration *xp, uint64_t number, const char *name)
+/* The first failing run once more, with an event log: it has to be the same run. */
+static int log_fail(struct exploration *xp, struct error *err)
 {
-	static const char *const kinds[] = { "schedule", "stdout", "stderr" };
-	char from[EXPLORE_PATH_SIZE], to[EXPLORE_PATH_SIZE];
+	struct explore_run run;
+	struct explore_told told;
+	int r;
 
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		(void)snprintf(to, sizeof(to), "%.3900s/%s.%s", xp->at.dir, name, kinds[i]);
-		if (rename(explore_path(&xp->at, number, kinds[i], from), to) < 0 && errno != ENOENT)
-			log_warning("%s: %m", to);
-	}
+	xp->at.log = true;
+	r = explore_start(&xp->at, xp->first_fail, &run, err);
+	if (r < 0)
+		return r;
+	explore_await(&run, &told);
+	if (!told.valid)
+		return tool_failed(xp, xp->first_fail, &told, err);
+	if (memcmp(told.schedule, xp->fail_schedule, HASH_BYTES) != 0)
+		log_warning("the run of seed %" PRIu64 " had another schedule the second time", xp->result->first_fail);
+	return 0;
 }
 
-static void show(const struct exploration *xp, const char *what, uint64_t number, const char *name)
+static const char *kept_path(const char *dir, const char *name, const char *kind, char path[EXPLORE_PATH_SIZE])
+{
+	(void)snprintf(path, EXPLORE_PATH_SIZE, "%.3900s/%s.%s", dir, name, kind);
+	return path;
+}
+
+static void keep(const struct exploration *xp, uint64_t number, const char *dir, const char *name)
+{
+	char from[EXPLORE_PATH_SIZE], to[EXPLORE_PATH_SIZE];
+	int r;
+
+	for (size_t i = 0; explore_kinds[i]; i++) {
+		r = fd_copy_file(explore_path(&xp->at, number, explore_kinds[i], from), kept_path(dir, name, explore_kinds[i], to));
+		if (r < 0 && r != -ENOENT)
+			log_warning("%s: %s", to, strerrordesc_np(-r));
+	}
+	forget_files(xp, number);
+}
+
+static void show(const struct exploration *xp, const char *what, uint64_t number, const char *dir, const char *name, char **ret_command)
 {
 	struct run_options o __attribute__((cleanup(run_options_clear))) = { 0 };
 	_cleanup_free_ char *command = NULL, *following = NULL;
 
-	if (explore_options(&xp->at, number, &o) == 0)
+	if (explore_options(&xp->at, number, &o, NULL) == 0)
 		command = run_options_command_line(&o);
-	if (command && asprintf(&o.replay_schedule, "%s/%s.schedule", xp->at.dir, name) >= 0)
+	if (command && asprintf(&o.replay_schedule, "%s/%s.schedule", dir, name) >= 0)
 		following = run_options_command_line(&o);
-	(void)printf("%s: seed %" PRIu64 ", kept in %s/%s.*\n  by seed:     %s\n  by schedule: %s\n", what, explore_seed(&xp->at, number), xp->at.dir, name,
-		     command ? command : "", following ? following : "");
+	(void)fprintf(xp->x->table, "%s: seed %" PRIu64 ", kept in %s/%s.*\n  by seed:     %s\n  by schedule: %s\n", what,
+		      explore_seed(&xp->at, number), dir, name, command ? command : "", following ? following : "");
+	if (ret_command)
+		*ret_command = take_ptr(command);
+}
+
+/* Where the files go that are kept; the ones of an earlier exploration are gone. */
+static int make_keep(const struct exploration *xp, char dir[EXPLORE_PATH_SIZE], struct error *err)
+{
+	static const char *const names[] = { "fail", "pass" };
+	char path[EXPLORE_PATH_SIZE];
+
+	if (!xp->x->keep) {
+		(void)snprintf(dir, EXPLORE_PATH_SIZE, "%s", xp->at.dir);
+		return 0;
+	}
+	if (mkdir(xp->x->keep, 0777) < 0 && errno != EEXIST)
+		return error_errno(err, errno, "--keep: %s", xp->x->keep);
+	if (!realpath(xp->x->keep, dir))
+		return error_errno(err, errno, "--keep: %s", xp->x->keep);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		for (size_t k = 0; explore_kinds[k]; k++)
+			(void)unlink(kept_path(dir, names[i], explore_kinds[k], path));
+	return 0;
 }
 
 /* All but what is worth keeping goes. */
-static void conclude(struct exploration *xp)
+static int conclude(struct exploration *xp, const char *dir, struct error *err)
 {
+	struct explore_result *result = xp->result;
+	int r = 0;
+
 	find_nearest(xp);
-	(void)printf("%" PRIu64 " runs: %" PRIu64 " passed, %" PRIu64 " failed (%" PRIu64 " deadlocks); %zu distinct schedules; %.3f s of runs\n",
-		     xp->done, xp->done - xp->failed, xp->failed, xp->deadlocks, xp->n_seen, (double)xp->real_ns / 1e9);
-	if (xp->has_fail) {
-		keep(xp, xp->first_fail, "fail");
-		show(xp, "first failing run", xp->first_fail, "fail");
+	(void)fprintf(xp->x->table, "%" PRIu64 " runs: %" PRIu64 " passed, %" PRIu64 " failed (%" PRIu64 " deadlocks); %zu distinct schedules; %.3f s of runs\n",
+		      result->done, result->done - result->failed, result->failed, result->deadlocks, result->schedules, (double)xp->real_ns / 1e9);
+	if (result->has_fail && xp->x->log_fail)
+		r = log_fail(xp, err);
+	if (result->has_fail) {
+		keep(xp, xp->first_fail, dir, "fail");
+		show(xp, "first failing run", xp->first_fail, dir, "fail", &result->fail_command);
 	}
-	if (xp->has_fail && xp->n_passes) {
-		keep(xp, xp->nearest_pass, "pass");
-		show(xp, "nearest passing run", xp->nearest_pass, "pass");
+	if (result->has_fail && xp->n_passes) {
+		keep(xp, xp->nearest_pass, dir, "pass");
+		show(xp, "nearest passing run", xp->nearest_pass, dir, "pass", NULL);
 	}
+	return r;
+}
+
+/* ---- in and out ---- */
+
+unsigned explore_default_jobs(void)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return n < 1 ? 1 : n > EXPLORE_JOBS_MAX ? EXPLORE_JOBS_MAX : (unsigned)n;
+}
+
+void explore_result_clear(struct explore_result *result)
+{
+	free(result->fail_command);
+	*result = (struct explore_result){ 0 };
+}
+
+static void end(struct exploration *xp)
+{
 	for (size_t i = 0; i < xp->n_passes; i++)
 		forget_files(xp, xp->passes[i]);
-}
-
-static int make_dir(struct exploration *xp, struct error *err)
-{
-	const char *tmp = getenv("TMPDIR");
-
-	if (xp->x->keep) {
-		if (mkdir(xp->x->keep, 0700) < 0 && errno != EEXIST)
-			return error_errno(err, errno, "--keep: %s", xp->x->keep);
-		return realpath(xp->x->keep, xp->at.dir) ? 0 : error_errno(err, errno, "--keep: %s", xp->x->keep);
-	}
-	(void)snprintf(xp->at.dir, sizeof(xp->at.dir), "%.3800s/hermit-chaos-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
-	return mkdtemp(xp->at.dir) ? 0 : error_errno(err, errno, "%s", xp->at.dir);
-}
-
-int explore_main(const struct explore *x)
-{
-	struct exploration *xp = calloc(1, sizeof(*xp));
-	struct error err = { 0 };
-	int r, status;
-
-	if (!xp)
-		return EXIT_CODE_TOOL;
-	xp->x = x;
-	xp->at.o = x->o;
-	r = make_dir(xp, &err);
-	if (r == 0)
-		r = explore(xp, &err);
-	if (r == 0)
-		conclude(xp);
-	else
-		log_error("%s", err.text);
-	status = r < 0 ? EXIT_CODE_TOOL : xp->has_fail;
-	if (!x->keep)
+	if (xp->at.dir[0])
 		(void)rmdir(xp->at.dir); /* stays when something was kept in it */
 	free(xp->seen);
 	free(xp->passes);
 	free(xp);
+}
+
+int explore_all(const struct explore *x, struct explore_result *ret, struct error *err)
+{
+	struct exploration *xp = calloc(1, sizeof(*xp));
+	char dir[EXPLORE_PATH_SIZE];
+	int r;
+
+	*ret = (struct explore_result){ .tool_status = EXIT_CODE_TOOL };
+	if (!xp)
+		return error_errno(err, ENOMEM, "exploration");
+	xp->x = x;
+	xp->result = ret;
+	xp->at = (struct explore_place){ .o = x->o, .input = x->input };
+	r = scratch_make(xp->at.dir, sizeof(xp->at.dir) - 200, "chaos", err);
+	if (r < 0)
+		xp->at.dir[0] = '\0';
+	else
+		r = make_keep(xp, dir, err);
+	if (r == 0)
+		r = explore(xp, err);
+	if (r == 0)
+		r = conclude(xp, dir, err);
+	end(xp);
+	return r;
+}
+
+int explore_main(const struct explore *x)
+{
+	struct explore_result result;
+	struct error err = { 0 };
+	int r, status;
+
+	r = explore_all(x, &result, &err);
+	if (r < 0)
+		log_error("%s", err.text);
+	status = r < 0 ? result.tool_status : result.has_fail;
+	explore_result_clear(&result);
 	return status;
 }

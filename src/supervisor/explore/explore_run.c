@@ -19,6 +19,8 @@
 #include "supervisor/launch.h"
 #include "supervisor/evidence/observed.h"
 
+const char *const explore_kinds[] = { "schedule", "stdout", "stderr", "log.jsonl.zst", NULL };
+
 const char *explore_path(const struct explore_place *at, uint64_t number, const char *what, char path[EXPLORE_PATH_SIZE])
 {
 	(void)snprintf(path, EXPLORE_PATH_SIZE, "%.3900s/run%" PRIu64 ".%s", at->dir, number, what);
@@ -30,40 +32,17 @@ uint64_t explore_seed(const struct explore_place *at, uint64_t number)
 	return run_options_seed(at->o, at->o->sched_seed) + number;
 }
 
-int explore_options(const struct explore_place *at, uint64_t number, struct run_options *ret)
+int explore_options(const struct explore_place *at, uint64_t number, struct run_options *ret, struct error *err)
 {
-	const struct option_spec *specs;
 	char seed[24];
-	size_t n;
 	int r;
 
-	r = run_options_init(ret);
-	specs = option_specs(&n);
-	for (size_t i = 0; i < n && r == 0; i++) {
-		struct strv values _cleanup_strv_ = { 0 };
-
-		r = run_options_get(at->o, &specs[i], false, &values);
-		for (size_t k = 0; k < values.count && r == 0; k++)
-			r = run_options_set(ret, &specs[i], values.items[k], NULL);
-	}
-	for (size_t i = 0; i < at->o->argv.count && r == 0; i++)
-		r = strv_add(&ret->argv, at->o->argv.items[i]);
+	r = run_options_copy(at->o, ret, err);
 	(void)snprintf(seed, sizeof(seed), "%" PRIu64, explore_seed(at, number));
 	if (r == 0)
-		r = run_options_set(ret, option_find("sched-seed"), seed, NULL);
+		r = run_options_set(ret, option_find("sched-seed"), seed, err);
 	(void)snprintf(seed, sizeof(seed), "%" PRIu64, run_options_seed(at->o, at->o->fault_seed) + number);
-	if (r == 0)
-		r = run_options_set(ret, option_find("fault-seed"), seed, NULL);
-	return r;
-}
-
-static int redirect(const char *path, int flags, int to)
-{
-	int fd = open(path, flags | O_CLOEXEC, 0600);
-
-	if (fd < 0 || dup2(fd, to) < 0)
-		return -errno;
-	return close(fd);
+	return r == 0 ? run_options_set(ret, option_find("fault-seed"), seed, err) : r;
 }
 
 static int redirect_all(const struct explore_place *at, uint64_t number)
@@ -72,10 +51,21 @@ static int redirect_all(const struct explore_place *at, uint64_t number)
 	char path[EXPLORE_PATH_SIZE];
 	int r;
 
-	r = redirect("/dev/null", O_RDONLY, STDIN_FILENO);
+	r = fd_redirect(at->input ? at->input : "/dev/null", O_RDONLY, STDIN_FILENO);
 	if (r == 0)
-		r = redirect(explore_path(at, number, "stdout", path), fresh, STDOUT_FILENO);
-	return r == 0 ? redirect(explore_path(at, number, "stderr", path), fresh, STDERR_FILENO) : r;
+		r = fd_redirect(explore_path(at, number, "stdout", path), fresh, STDOUT_FILENO);
+	return r == 0 ? fd_redirect(explore_path(at, number, "stderr", path), fresh, STDERR_FILENO) : r;
+}
+
+static int open_log(const struct explore_place *at, uint64_t number, struct observed *ob, struct error *err)
+{
+	char path[EXPLORE_PATH_SIZE];
+
+	if (!at->log)
+		return 0;
+	ob->compress = true;
+	ob->log_fd = open(explore_path(at, number, "log.jsonl.zst", path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	return ob->log_fd < 0 ? error_errno(err, errno, "%s", path) : 0;
 }
 
 static int run_it(const struct explore_place *at, uint64_t number, struct explore_told *told, struct error *err)
@@ -87,16 +77,19 @@ static int run_it(const struct explore_place *at, uint64_t number, struct explor
 	char path[EXPLORE_PATH_SIZE];
 	int r;
 
-	if (explore_options(at, number, &o) < 0)
-		return error_errno(err, ENOMEM, "options");
-	r = launch_init(&launch, &o, err);
+	told->result.exit_code = EXIT_CODE_TOOL;
+	r = explore_options(at, number, &o, err);
+	if (r == 0)
+		r = launch_init(&launch, &o, err);
+	if (r == 0)
+		r = open_log(at, number, &ob, err);
 	if (r < 0)
 		return r;
 	ob.record = &schedule;
 	r = observed_run(&ob, &o, &launch.request, err);
+	told->result = ob.result;
 	if (r < 0)
 		return r;
-	told->result = ob.result;
 	schedule_hash(&schedule, told->schedule);
 	told->valid = true;
 	return schedule_write(&schedule, explore_path(at, number, "schedule", path), &o, &ob.result, err);

@@ -17,14 +17,16 @@ enum { EXPLORE_PATH_SIZE = 4096 };
 /* Where runs are, and what is the same in all of them. */
 struct explore_place {
 	const struct run_options *o; /* borrowed */
+	const char *input; /* file that is standard input; NULL: nothing is read */
+	bool log; /* with an event log */
 	char dir[EXPLORE_PATH_SIZE];
 };
 
 /* What a run's process tells, through a pipe. */
 struct explore_told {
-	struct run_result result;
+	struct run_result result; /* when there was no run: exit_code is 125 to 127 */
 	unsigned char schedule[HASH_BYTES];
-	bool valid;
+	bool valid; /* there was one */
 };
 
 struct explore_run {
@@ -33,13 +35,16 @@ struct explore_run {
 	int fd;
 };
 
-/* The file of a run: "stdout", "stderr" or "schedule". Returns path. */
+/* What a run leaves: "stdout", "stderr", "schedule", and "log.jsonl.zst" when it is asked for; ended by NULL. */
+extern const char *const explore_kinds[];
+
+/* The file of a run. Returns path. */
 const char *explore_path(const struct explore_place *at, uint64_t number, const char *what, char path[EXPLORE_PATH_SIZE]);
 
 uint64_t explore_seed(const struct explore_place *at, uint64_t number);
 
-/* The options of a run, as the command that is shown for it sets them; *ret is the caller's to clear. 0 or -ENOMEM. */
-int explore_options(const struct explore_place *at, uint64_t number, struct run_options *ret);
+/* The options of a run, as the command that is shown for it sets them; *ret is the caller's to clear. 0, or -errno with a message. */
+int explore_options(const struct explore_place *at, uint64_t number, struct run_options *ret, struct error *err);
 
 int explore_start(const struct explore_place *at, uint64_t number, struct explore_run *ret, struct error *err);
 
