@@ -123,6 +123,7 @@ struct fd_info {
 	int sock_type;   /* SOCK_STREAM ... for sockets */
 	int sock_protocol;
 	int beacon;      /* FD_TIMERFD: number of the beacon, 0 when it is none */
+	bool edge; /* set by the engine: an epoll set tells of changes only (EPOLLET) */
 	bool asks_caller; /* set by the engine: its readiness depends on who asks (an epoll set that holds a signalfd) */
 	uint64_t sigmask; /* FD_SIGNALFD: the signals it shows */
 };

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -89,6 +90,19 @@ static const char *interrupted_poll(void)
 {
 	handle_signals();
 	return fine_or_error(poll(NULL, 0, 1));
+}
+
+/* Who is told of changes only would never hear of what is left. */
+static const char *edge(void)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+	int fds[2], set = epoll_create1(0);
+
+	fill(fds);
+	(void)fcntl(fds[0], F_SETFL, O_NONBLOCK);
+	if (epoll_ctl(set, EPOLL_CTL_ADD, fds[0], &event) < 0 || epoll_wait(set, &event, 1, 0) != 1)
+		exit(99);
+	return judge(read(fds[0], data, SIZE), "full read", "short read");
 }
 
 static const char *unavailable(void)
@@ -201,7 +215,7 @@ static const struct {
 	const char *(*run)(void);
 } modes[] = {
 	{ "short-read", short_read }, { "short-write", short_write }, { "short-writev", short_writev }, { "short-recv", short_recv },
-	{ "eintr", interrupted },     { "eintr-poll", interrupted_poll }, { "eagain", unavailable },    { "enospc", no_space },
+	{ "eintr", interrupted },     { "eintr-poll", interrupted_poll }, { "eagain", unavailable }, { "edge", edge },    { "enospc", no_space },
 	{ "nomem-mmap", no_mmap },    { "nomem-brk", no_brk }, { "nomem-mremap", no_mremap },	      { "reset", reset },		{ "udp", datagram },
 	{ "latency", latency },	      { "clock", clock_jump },
 };

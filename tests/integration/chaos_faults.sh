@@ -60,6 +60,10 @@ run "$hermit" run --fault=eintr:1@read -- ./faulty short-read
 expect_out "full read" "no handler, no EINTR"
 run "$hermit" run --fault=eagain:1@read -- ./faulty short-read
 expect_out "full read" "a descriptor that waits is never unavailable"
+for fault in eagain:1@read short:1@read; do
+	run "$hermit" run --fault=$fault -- ./faulty edge
+	expect_out "full read" "$fault: who is told of changes only gets all that there is"
+done
 run "$hermit" run --fault='enospc:1@/nowhere/*' -- ./faulty enospc
 expect_out "fine" "a path that does not fit"
 

@@ -72,7 +72,7 @@ ok "schedule: junit" [ "$(junit //@tests),$(junit //@failures),$(junit //@errors
 ok "schedule: message" [ "$(junit '//testcase[@name="schedules"]/failure' | head -n 1)" = "$(grep '^the schedule of seed' ../err)" ]
 ok "schedule: annotation" grep -Eq "^::error title=order::the schedule of seed $seed makes the program fail \(exited 1; .* do\)%0Athe same again: hermit run " ../out
 ok "schedule: page of the step" [ "$(grep -c '^### order: runs are equal, a schedule makes it fail$' ../page)" = 1 ]
-ok "schedule: files" [ "$(ls hermit-ci/chaos | xargs)" = \
+ok "schedule: files" [ "$(find hermit-ci/chaos -type f -printf '%f\n' | sort | xargs)" = \
 	"fail.log.jsonl.zst fail.schedule fail.stderr fail.stdout pass.schedule pass.stderr pass.stdout table.txt timeline.html" ]
 ok "schedule: it stops when one has failed and one has not" [ "$(grep -cE '^[0-9]+ +(pass|FAIL) ' hermit-ci/chaos/table.txt)" -lt 40 ]
 ok "schedule: the log is that of the run that fails" grep -q "$(cat hermit-ci/chaos/fail.stderr)" <("$hermit" log-print hermit-ci/chaos/fail.log.jsonl.zst)
@@ -92,8 +92,9 @@ run "$hermit" ci -q --runs=2 --chaos-seeds=100000 --chaos-time=0.000001 -- true
 expect 0 "a budget of time"
 ok "time: few are tried" [ "$(grep -cE '^[0-9]+ +pass ' hermit-ci/chaos/table.txt)" -lt 100 ]
 for file in text empty; do
-	[ $file = text ] && echo 'some text' >../input || : >../input
-	"$hermit" ci -q --runs=2 --chaos-seeds=3 -- sh -c '[ "$(cat)" = "$1" ]' sh "$(cat ../input)" <../input >../out 2>../err
+	printf '%s' "$([ $file = text ] && echo 'some text')" >../input
+	# shellcheck disable=SC2016 # for the shell inside
+	"$hermit" ci -q --runs=2 --chaos-seeds=3 -- sh -c '[ "$(cat)" = "$1" ]' sh "$([ $file = text ] && echo 'some text')" <../input >../out 2>../err
 	status=$?
 	expect 0 "all runs read the same input: $file"
 done

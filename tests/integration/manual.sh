@@ -29,6 +29,14 @@ page_options "$man/hermit-run.1" >page
 help_options "$hermit" run >help
 same "hermit-run(1) and hermit run --help list other options" page help
 
+# What commands that run programs add to these options.
+cp help run-help
+for command in chaos ci; do
+	page_options "$man/hermit-$command.1" >page
+	help_options "$hermit" $command | comm -23 - run-help >help
+	same "hermit-$command(1) and hermit $command --help list other options" page help
+done
+
 page_options "$man/hermit-supervisor.1" >page
 help_options "$top_builddir/hermit-supervisor" --bundle=. >help
 same "hermit-supervisor(1) and hermit-supervisor --help list other options" page help

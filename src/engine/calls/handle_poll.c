@@ -275,12 +275,29 @@ int handle_poll_pselect6(struct engine *e, struct task *t, struct verdict *v)
 	return r < 0 ? r : end_timed(e, t, &p, a[4], 1, v);
 }
 
+/* Only faults need to know: what was left unread is not told about again. */
+static int note_edge(struct engine *e, struct task *t)
+{
+	struct epoll_event event;
+	int r;
+
+	if (!e->options.n_faults || t->call.args[1] == EPOLL_CTL_DEL)
+		return 0;
+	r = guest_read(e, t, t->call.args[3], &event, sizeof(event));
+	if (r >= 0 && event.events & EPOLLET)
+		r = fdtable_mark_edge(e, t, (int)t->call.args[2]);
+	return r == -EFAULT || r == -EBADF || r > 0 ? 0 : r;
+}
+
 /* A set that holds a signalfd, or such a set, can only be asked by the guest itself. */
 int handle_poll_epoll_ctl(struct engine *e, struct task *t, struct verdict *v)
 {
 	const struct fd_info *member;
 	int r;
 
+	r = note_edge(e, t);
+	if (r < 0)
+		return r;
 	if (t->call.args[1] != EPOLL_CTL_ADD)
 		return verdict_continue(v);
 	r = fdtable_info(e, t, (int)t->call.args[2], &member);

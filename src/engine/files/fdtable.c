@@ -191,17 +191,39 @@ int fdtable_set_text(struct fdtable *table, int fd, char *text, size_t size)
 	return 0;
 }
 
-int fdtable_mark_asks_caller(struct engine *e, struct task *t, int fd)
+/* 0 with the facts, or NULL when they are kept nowhere. */
+static int own_info(struct engine *e, struct task *t, int fd, struct fd_info **ret)
 {
 	const struct fd_info *info;
 	struct slot **at;
 	int r;
 
+	*ret = NULL;
 	r = fdtable_info(e, t, fd, &info);
 	if (r < 0)
 		return r;
 	at = place(t->fds, fd);
 	if (at && *at)
-		(*at)->info.asks_caller = true;
+		*ret = &(*at)->info;
 	return 0;
+}
+
+int fdtable_mark_asks_caller(struct engine *e, struct task *t, int fd)
+{
+	struct fd_info *info;
+	int r = own_info(e, t, fd, &info);
+
+	if (info)
+		info->asks_caller = true;
+	return r;
+}
+
+int fdtable_mark_edge(struct engine *e, struct task *t, int fd)
+{
+	struct fd_info *info;
+	int r = own_info(e, t, fd, &info);
+
+	if (info)
+		info->edge = true;
+	return r;
 }

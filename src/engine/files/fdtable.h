@@ -27,8 +27,9 @@ int fdtable_info(struct engine *e, struct task *t, int fd, const struct fd_info 
 const struct fd_info *fdtable_known(const struct fdtable *table, int fd);
 
 
-/* Sets asks_caller of the descriptor's facts. */
+/* Sets asks_caller, or edge, of the descriptor's facts. */
 int fdtable_mark_asks_caller(struct engine *e, struct task *t, int fd);
+int fdtable_mark_edge(struct engine *e, struct task *t, int fd);
 
 /* A directory's listing that readers of this descriptor go through; owned by the table, freed when the number is forgotten. */
 struct dir_listing;

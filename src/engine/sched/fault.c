@@ -108,19 +108,22 @@ static int fits_eagain(struct engine *e, struct task *t, const struct fd_info *i
 {
 	int r;
 
-	if ((!fault_moves_data(t->call.nr) && !accepts(t->call.nr)) || !may_wait(info))
+	if ((!fault_moves_data(t->call.nr) && !accepts(t->call.nr)) || !may_wait(info) || info->edge)
 		return 0;
 	r = flags_now(e, t);
 	return r < 0 ? r : (r & O_NONBLOCK) != 0;
 }
 
-/* Bytes in a stream, of which some may come later; and writes to files, which may come to their limit. Messages go whole. */
+/*
+ * Bytes in a stream, of which some may come later; and writes to files, which may come to their limit. Messages go whole. Whoever hears of changes only
+ * (EPOLLET) takes a part for all that there is, as epoll(7) says, and would never hear of the rest.
+ */
 static int fits_short(struct engine *e, struct task *t, const struct fd_info *info)
 {
 	bool stream = info->kind == FD_PIPE || info->kind == FD_TTY ||
 		      ((info->kind == FD_UNIX || info->kind == FD_INET) && info->sock_type == SOCK_STREAM);
 
-	if (!fault_moves_data(t->call.nr))
+	if (!fault_moves_data(t->call.nr) || info->edge)
 		return 0;
 	return stream || (info->kind == FD_FILE && !fault_reads(t->call.nr));
 }
