@@ -69,4 +69,45 @@ bundle four /bin/true
 sed -i 's|"/bin/sh", "-c", "/bin/true"|"/no/such/program"|' four/config.json
 run "$supervisor" --bundle four
 expect 127 "no such program in the bundle"
+
+# What hermit run offers for evidence. Every run of a verification begins with the root as it is.
+bundle five 'word=first; [ ! -e /made ] || word=again; echo $word >/made; cat /made; exit 4'
+run "$supervisor" --bundle five --verify=3 --verify-json=verdict.json
+expect 4 "--verify of a bundle"
+expect_out first "--verify of a bundle"
+expect_err_has '^verified: 3 runs are equal: exit status 4, ' "--verify of a bundle"
+ok "--verify of a bundle writes nothing for real" [ ! -e five/rootfs/made ]
+run "$supervisor" --bundle five --seed=7 --log-events=one.log --report=report.json --summary
+expect 4 "report, summary and log"
+expect_out first "report, summary and log"
+expect_err_has '^summary: exited, exit status 4$' "--summary of a bundle"
+ok "without --verify it is written for real" [ -e five/rootfs/made ]
+again=$(jq -r .command report.json)
+ok "the report says how the bundle is run again" [ "$(echo "$again" | cut -d ' ' -f 1-4)" = \
+	"hermit-supervisor --config=$PWD/five/config.json --bundle=$PWD/five --seed=7" ]
+rm five/rootfs/made
+run "$supervisor" --bundle five --seed=7 --log-events=two.log
+run "$hermit" log-diff one.log two.log
+expect 0 "the same log again"
+run "$supervisor" --bundle five --stop-at-turn=3
+expect 118 "--stop-at-turn of a bundle"
+run "$supervisor" --bundle five --verify=1
+expect 125 "a verification of one run"
+
+bundle six true '"org.hermit.log-events": "/somewhere"'
+run "$supervisor" --bundle six
+expect 125 "a file of the host by annotation"
+expect_err_has "annotations.org.hermit.log-events: .*names a file of the host" "a file of the host by annotation"
+bundle six true '"org.hermit.verify": "2"'
+run "$supervisor" --bundle six
+expect 125 "an option of the command line by annotation"
+
+# Without a network namespace of its own: never silent.
+bundle seven true
+jq 'del(.linux.namespaces[] | select(.type == "network"))' seven/config.json >seven/changed && mv seven/changed seven/config.json
+run "$supervisor" --bundle seven
+expect 0 "a bundle in the host's network"
+expect_err "hermit-supervisor: uncontrolled: network: the host's" "a bundle in the host's network"
+run "$supervisor" --bundle seven --strict
+expect 122 "a bundle in the host's network under --strict"
 finish

@@ -11,7 +11,6 @@
 #include "cli/commands.h"
 #include "cli/run_arguments.h"
 #include "supervisor/oci/bundle.h"
-#include "supervisor/doctor/doctor.h"
 #include "supervisor/exit_codes.h"
 
 enum { KEY_CONFIG = 'c', KEY_BUNDLE = 'b' };
@@ -46,7 +45,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		spec = run_arguments_spec(key);
 		if (!spec)
 			return ARGP_ERR_UNKNOWN;
-		if (strv_add(&a->given, spec->name) < 0 || strv_add(&a->given, arg ? arg : "true") < 0)
+		if (strv_add(&a->given, spec->name) < 0 || strv_add(&a->given, arg ?: spec->implied ?: "true") < 0)
 			return ENOMEM;
 		return 0;
 	}
@@ -54,12 +53,12 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 
 static const char doc[] =
 	"Runs the container of an OCI bundle deterministically, in the foreground.\v"
-	"Annotations org.hermit.OPTION of the document set the same options; the command line is stronger. The exit status is "
+	"Annotations org.hermit.OPTION of the document set the options that are about what the container sees; the command line is stronger. The exit status is "
 	"that of the container's process; hermit-supervisor(1) has a table of all others.";
 
 static int parse(struct arguments *a, int argc, char **argv)
 {
-	struct argp_option *options = run_arguments_argp(bundle_takes_option, own_options, ARRAY_SIZE(own_options));
+	struct argp_option *options = run_arguments_argp(bundle_takes_argument, own_options, ARRAY_SIZE(own_options));
 	struct argp argp = { options, parse_one, "[ID]", doc, NULL, NULL, NULL };
 	int r;
 
@@ -95,30 +94,47 @@ static int find_bundle(const struct arguments *a, char **path, char **directory,
 	return *path ? 0 : error_errno(err, ENOMEM, "bundle");
 }
 
-static int run(const struct arguments *a, struct run_arguments *run_arguments, struct run_result *result, struct error *err)
+/* For reports: what is run, and how it is run again. */
+static int name_command(struct run_options *o, const char *path, const char *directory, const struct oci_strings *args, struct error *err)
 {
-	_cleanup_bundle_ struct bundle bundle = { 0 };
+	_cleanup_free_ char *real = realpath(path, NULL);
+	int r;
+
+	r = strv_add(&o->front, "hermit-supervisor");
+	if (r == 0)
+		r = strv_addf(&o->front, "--config=%s", real ?: path);
+	if (r == 0)
+		r = strv_addf(&o->front, "--bundle=%s", directory);
+	for (size_t i = 0; r == 0 && i < args->count; i++)
+		r = strv_add(&o->argv, args->items[i]);
+	return r < 0 ? error_errno(err, ENOMEM, "%s", path) : 0;
+}
+
+static int prepare(const struct arguments *a, struct run_arguments *run_arguments, struct bundle *bundle, struct error *err)
+{
 	_cleanup_free_ char *path = NULL, *directory = NULL;
 	struct run_options *o = &run_arguments->options;
 	int r;
 
 	r = find_bundle(a, &path, &directory, err);
 	if (r == 0)
-		r = bundle_load(&bundle, path, o, err);
+		r = bundle_load(bundle, path, o, err);
 	if (r == 0)
 		r = set_given(o, &a->given, err);
 	if (r == 0)
 		r = run_arguments_setup_log(run_arguments, "hermit-supervisor", err);
 	if (r == 0)
-		r = bundle_prepare(&bundle, directory, o, err);
-	return r == 0 ? run_guest(&bundle.request, result, err) : r;
+		r = run_options_draw_seed(o, err);
+	if (r == 0)
+		r = name_command(o, path, directory, &bundle->config.process.args, err);
+	return r == 0 ? bundle_prepare(bundle, directory, o, err) : r;
 }
 
 int cmd_oci_direct(int argc, char **argv)
 {
 	_cleanup_run_arguments_ struct run_arguments run_arguments = { 0 };
+	_cleanup_bundle_ struct bundle bundle = { 0 };
 	struct arguments arguments = { 0 };
-	struct run_result result = { .exit_code = EXIT_CODE_TOOL };
 	struct error err = { 0 };
 	int r;
 
@@ -129,11 +145,10 @@ int cmd_oci_direct(int argc, char **argv)
 	if (r < 0)
 		(void)error_errno(&err, -r, "arguments");
 	else
-		r = run(&arguments, &run_arguments, &result, &err);
+		r = prepare(&arguments, &run_arguments, &bundle, &err);
 	strv_clear(&arguments.given);
-	if (r < 0)
-		log_error("%s", err.text);
-	if (r == -EPERM || r == -ENOSYS)
-		doctor_log_missing();
-	return result.exit_code;
+	if (r == 0)
+		return run_arguments_end(&run_arguments, bundle_run(&bundle, &run_arguments.options, NULL));
+	log_error("%s", err.text);
+	return EXIT_CODE_TOOL;
 }

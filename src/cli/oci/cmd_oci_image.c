@@ -15,7 +15,6 @@
 #include "supervisor/oci/bundle.h"
 #include "supervisor/exit_codes.h"
 #include "supervisor/oci/image.h"
-#include "supervisor/evidence/observed.h"
 
 struct arguments {
 	const char *image;
@@ -25,12 +24,7 @@ struct arguments {
 
 static bool takes_option(const struct option_spec *spec)
 {
-	static const char *const more[] = { "log-events", "log-bytes", "report", "summary", "hostname" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(more); i++)
-		if (!strcmp(more[i], spec->name))
-			return true;
-	return bundle_takes_option(spec);
+	return bundle_takes_argument(spec) || !strcmp(spec->name, "hostname");
 }
 
 static error_t parse_one(int key, char *arg, struct argp_state *state)
@@ -53,7 +47,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		spec = run_arguments_spec(key);
 		if (!spec)
 			return ARGP_ERR_UNKNOWN;
-		if (run_options_set(a->options, spec, arg ? arg : "true", &err) < 0)
+		if (run_options_set(a->options, spec, arg, &err) < 0)
 			argp_failure(state, argp_err_exit_status, 0, "%s", err.text);
 		return 0;
 	}
@@ -92,6 +86,25 @@ static int adapt(struct bundle *b, const struct image *image, const struct argum
 	return 0;
 }
 
+/* For reports: what is run, and how it is run again. */
+static int name_command(const struct arguments *a, const struct oci_strings *args, struct error *err)
+{
+	struct run_options *o = a->options;
+	int r = strv_add(&o->front, "hermit");
+
+	if (r == 0)
+		r = strv_add(&o->front, "oci");
+	if (r == 0)
+		r = strv_add(&o->front, "run");
+	if (r == 0)
+		r = strv_add(&o->back, a->image);
+	for (char **word = a->command; r == 0 && *word; word++)
+		r = strv_add(&o->back, *word);
+	for (size_t i = 0; r == 0 && i < args->count; i++)
+		r = strv_add(&o->argv, args->items[i]);
+	return r < 0 ? error_errno(err, ENOMEM, "%s", a->image) : 0;
+}
+
 static int prepare(const struct arguments *a, struct image *image, struct bundle *bundle, struct error *err)
 {
 	_cleanup_free_ char *path = NULL;
@@ -109,8 +122,10 @@ static int prepare(const struct arguments *a, struct image *image, struct bundle
 	r = oci_config_load(AT_FDCWD, path, &bundle->config, err);
 	if (r == 0)
 		r = adapt(bundle, image, a, err);
-	for (size_t i = 0; r == 0 && i < bundle->config.process.args.count; i++)
-		r = strv_add(&a->options->argv, bundle->config.process.args.items[i]);
+	if (r == 0)
+		r = name_command(a, &bundle->config.process.args, err);
+	if (r == 0)
+		r = run_options_draw_seed(a->options, err);
 	return r == 0 ? bundle_prepare(bundle, image->bundle, a->options, err) : r;
 }
 
@@ -135,7 +150,7 @@ static int run_image(int argc, char **argv)
 	if (r == 0)
 		r = prepare(&a, &image, &bundle, &err);
 	if (r == 0)
-		status = observed_request(&run_arguments.options, &bundle.request, image.digest);
+		status = run_arguments_end(&run_arguments, bundle_run(&bundle, &run_arguments.options, image.digest));
 	else
 		log_error("%s", err.text);
 	image_close(&image);

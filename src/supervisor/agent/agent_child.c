@@ -82,7 +82,7 @@ static int take_annotations(struct child *c, struct error *err)
 		if (strncmp(pairs->items[i].key, BUNDLE_ANNOTATION_PREFIX, prefix) != 0)
 			continue;
 		spec = option_find(pairs->items[i].key + prefix);
-		if (spec && bundle_takes_option(spec))
+		if (spec && bundle_takes_annotation(spec))
 			r = run_options_set(&c->options, spec, pairs->items[i].value, err);
 	}
 	return r;

@@ -85,7 +85,7 @@ static int check_annotations(const char *text, size_t len, struct error *err)
 		_cleanup_free_ char *value = NULL;
 		char name[80];
 
-		if (!bundle_takes_option(&specs[i]))
+		if (!bundle_takes_annotation(&specs[i]))
 			continue;
 		(void)snprintf(name, sizeof(name), "%s%s", BUNDLE_ANNOTATION_PREFIX, specs[i].name);
 		r = hook_config_annotation(text, len, name, &value, err);

@@ -60,27 +60,6 @@ static int open_streams(const struct verify *v, struct streams *s, struct error 
 	return s->log < 0 ? s->log : 0;
 }
 
-/* The options of each run: as asked, but everything that is written goes to a layer of its own. */
-static int launch_run(const struct verify *v, struct run_options *o, char **fs, struct launch *launch, struct error *err)
-{
-	char path[VERIFY_PATH_SIZE];
-	int r;
-
-	if (mkdir(verify_path(v, path, 0, "files"), 0700) < 0)
-		return error_errno(err, errno, "%s", path);
-	if (asprintf(fs, "overlay:%s", path) < 0) {
-		*fs = NULL;
-		return error_errno(err, ENOMEM, "verification");
-	}
-	*o = *v->o;
-	o->fs = *fs;
-	o->writable = (struct strv){ 0 };
-	o->terminal = false;
-	r = launch_init(launch, o, err);
-	launch->spec.cow_binds = true;
-	return r;
-}
-
 /* The container is made, the program has not begun. */
 static int on_created(void *arg, pid_t pid, struct error *err)
 {
@@ -91,36 +70,52 @@ static int on_created(void *arg, pid_t pid, struct error *err)
 	return places_find(places, pid, err);
 }
 
-static int run_once(struct verify *v, struct observed *ob, struct error *err)
+static void prepare(struct verify *v, struct observed *ob, const struct streams *s, struct run_request *request, struct container_spec *spec)
 {
-	_cleanup_(close_streams) struct streams s = { -1, -1, -1, -1 };
-	_cleanup_launch_ struct launch launch = { 0 };
-	_cleanup_free_ char *fs = NULL;
-	struct run_options o;
-	int r;
-
-	*ob = (struct observed)OBSERVED_NOTHING;
-	r = open_streams(v, &s, err);
-	if (r == 0)
-		r = launch_run(v, &o, &fs, &launch, err);
-	if (r < 0) {
-		ob->result.exit_code = EXIT_CODE_TOOL;
-		return r;
-	}
-	launch.spec.stdio[0] = s.in;
-	launch.spec.stdio[1] = s.out;
-	launch.spec.stdio[2] = s.error;
-	launch.request.quiet |= v->done > 0; /* said once */
-	launch.request.created = on_created;
-	launch.request.created_arg = v;
-	ob->log_fd = s.log;
+	spec->stdio[0] = s->in;
+	spec->stdio[1] = s->out;
+	spec->stdio[2] = s->error;
+	spec->terminal = false;
+	request->quiet |= v->done > 0; /* said once */
+	request->created = on_created;
+	request->created_arg = v;
+	ob->log_fd = s->log;
 	ob->compress = true;
 	ob->progress_fd = v->o->quiet ? -1 : STDERR_FILENO;
 	ob->run = v->done + 1;
 	ob->runs = (unsigned)v->o->verify;
 	ob->clock = &v->clock;
-	log_info("run %u of %u", ob->run, ob->runs);
-	r = observed_run(ob, v->o, &launch.request, err);
+}
+
+static int make_and_run(struct verify *v, struct observed *ob, const struct streams *s, struct error *err)
+{
+	struct container_spec *spec;
+	struct run_request *request;
+	char layer[VERIFY_PATH_SIZE];
+	int r;
+
+	if (mkdir(verify_path(v, layer, 0, "files"), 0700) < 0)
+		return error_errno(err, errno, "%s", layer);
+	r = v->maker->make(v->maker->arg, layer, &request, &spec, err);
+	if (r == 0) {
+		prepare(v, ob, s, request, spec);
+		log_info("run %u of %u", ob->run, ob->runs);
+		r = observed_run(ob, v->o, request, err);
+	}
+	v->maker->unmake(v->maker->arg);
+	return r;
+}
+
+static int run_once(struct verify *v, struct observed *ob, struct error *err)
+{
+	_cleanup_(close_streams) struct streams s = { -1, -1, -1, -1 };
+	int r;
+
+	*ob = (struct observed)OBSERVED_NOTHING;
+	ob->result.exit_code = EXIT_CODE_TOOL;
+	r = open_streams(v, &s, err);
+	if (r == 0)
+		r = make_and_run(v, ob, &s, err);
 	if (r == 0)
 		r = verify_put_aside(v, ++v->done, err);
 	v->uncontrolled += tally_total(&ob->tally);
@@ -236,9 +231,9 @@ static int exit_code(const struct verify *v)
 }
 
 /* "No result" is on record before anything can fail, so that an old verdict is never taken for a new one. */
-int verify_main(const struct run_options *o)
+int verify_with(const struct run_options *o, const struct verify_maker *maker)
 {
-	struct verify v = { .o = o, .first = OBSERVED_NOTHING };
+	struct verify v = { .o = o, .maker = maker, .first = OBSERVED_NOTHING };
 	struct error err = { 0 };
 	int r = 0, status;
 
@@ -247,7 +242,7 @@ int verify_main(const struct run_options *o)
 	if (o->verify_json && fd_is_plain_file(o->verify_json))
 		r = write_verdict(&v, &err);
 	if (r == 0)
-		r = verify_find_sources(&v, &err);
+		r = maker->sources(maker->arg, &v.sources, &err);
 	if (r == 0)
 		r = verify_make_dir(&v, &err);
 	if (r == 0)
@@ -274,4 +269,65 @@ int verify_main(const struct run_options *o)
 	strv_clear(&v.sources);
 	log_diff_result_deinit(&v.log);
 	return status;
+}
+
+/* ---- the program of hermit run ---- */
+
+struct program {
+	struct run_options o; /* as asked, but everything that is written goes to a layer */
+	char *fs;
+	struct launch launch;
+};
+
+/* What cannot be found out here is said by the first run. */
+static int program_sources(void *arg, struct strv *list, struct error *err)
+{
+	const struct program *p = arg;
+	_cleanup_launch_ struct launch launch = { 0 };
+	struct error ignored = { 0 };
+	int r;
+
+	r = strv_add(list, p->o.workdir ? p->o.workdir : ".");
+	if (r == 0 && launch_init(&launch, &p->o, &ignored) < 0)
+		return 0;
+	for (size_t i = 0; i < launch.n_mounts && r == 0; i++)
+		if (launch.mounts[i].source)
+			r = strv_add(list, launch.mounts[i].source);
+	return r < 0 ? error_errno(err, -r, "--verify") : 0;
+}
+
+static int make_program(void *arg, const char *layer, struct run_request **ret, struct container_spec **ret_spec, struct error *err)
+{
+	struct program *p = arg;
+	int r;
+
+	if (asprintf(&p->fs, "overlay:%s", layer) < 0) {
+		p->fs = NULL;
+		return error_errno(err, ENOMEM, "verification");
+	}
+	p->o.fs = p->fs;
+	*ret = &p->launch.request;
+	*ret_spec = &p->launch.spec;
+	r = launch_init(&p->launch, &p->o, err);
+	p->launch.spec.cow_binds = true;
+	return r;
+}
+
+static void unmake_program(void *arg)
+{
+	struct program *p = arg;
+
+	launch_clear(&p->launch);
+	free(p->fs);
+	p->fs = NULL;
+}
+
+int verify_main(const struct run_options *o)
+{
+	struct program p = { .o = *o };
+	const struct verify_maker maker = { .sources = program_sources, .make = make_program, .unmake = unmake_program, .arg = &p };
+
+	p.o.writable = (struct strv){ 0 };
+	p.o.terminal = false;
+	return verify_with(o, &maker);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hermit run --verify: N runs from equal starting points, compared exactly: how they ended, standard output and error, changed files,
+ * --verify: N runs from equal starting points, compared exactly: how they ended, standard output and error, changed files,
  * event logs.
  *
  * Equal starting points: the same arguments, environment and directory; standard input is captured once and given to each run as a file; every run
@@ -12,10 +12,32 @@
 
 #include "supervisor/options/options.h"
 
+struct container_spec;
+struct run_request;
+
+/* How the runs of a verification are made. Everything is borrowed. */
+struct verify_maker {
+	/*
+	 * Adds the directories of the host that the runs work in, the one first whose changes would be written for real but for the verification: layers
+	 * are not kept below it on the same file system, nor below the others where that can be. 0 or -errno with a message.
+	 */
+	int (*sources)(void *arg, struct strv *list, struct error *err);
+	/*
+	 * Makes the request of one run, and its description, both still to be changed: what the run writes goes to the directory `layer`,
+	 * which is empty. 0 or -errno with a message; unmake() in any case, when the run is over.
+	 */
+	int (*make)(void *arg, const char *layer, struct run_request **ret, struct container_spec **ret_spec, struct error *err);
+	void (*unmake)(void *arg);
+	void *arg;
+};
+
 /*
  * Returns the exit status of the program: the guest's own when the runs are equal, 123 when they differ, 125 without a
  * result. The verdict goes to stderr and to --verify-json; the first run's output is passed on only when all are equal.
  */
+int verify_with(const struct run_options *o, const struct verify_maker *maker);
+
+/* The same for the program of `hermit run`. */
 int verify_main(const struct run_options *o);
 
 #endif

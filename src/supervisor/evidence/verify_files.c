@@ -29,23 +29,23 @@ const char *verify_path(const struct verify *v, char path[VERIFY_PATH_SIZE], uns
 	return path;
 }
 
-/* Can layers be kept below base while the guest works in cwd? */
-static bool is_apart(const char *base, const char *cwd)
+/* Can layers be kept below base while the guest works in the tree? */
+static bool is_apart(const char *base, const char *tree)
 {
-	char real_base[VERIFY_PATH_SIZE], real_cwd[VERIFY_PATH_SIZE];
-	struct stat base_st, cwd_st;
+	char real_base[VERIFY_PATH_SIZE], real_tree[VERIFY_PATH_SIZE];
+	struct stat base_st, tree_st;
 	size_t len;
 
-	if (!realpath(base, real_base) || !realpath(cwd, real_cwd) || stat(real_base, &base_st) < 0 || stat(real_cwd, &cwd_st) < 0)
+	if (!realpath(base, real_base) || !realpath(tree, real_tree) || stat(real_base, &base_st) < 0 || stat(real_tree, &tree_st) < 0)
 		return false;
 	if (access(real_base, W_OK | X_OK) < 0)
 		return false;
-	len = strlen(real_cwd);
-	if (strncmp(real_base, real_cwd, len) != 0)
+	len = strlen(real_tree);
+	if (strncmp(real_base, real_tree, len) != 0)
 		return true;
 	if (len > 1 && real_base[len] != '/' && real_base[len] != '\0')
 		return true;
-	return base_st.st_dev != cwd_st.st_dev;
+	return base_st.st_dev != tree_st.st_dev;
 }
 
 static bool is_apart_from_all(const struct verify *v, const char *base, size_t n)
@@ -73,21 +73,6 @@ int verify_make_layers(struct verify *v, struct error *err)
 		}
 	v->layers[0] = '\0';
 	return error_set(err, ENOENT, "--verify: no directory to keep changed files in (set TMPDIR to one outside of the working directory)");
-}
-
-int verify_find_sources(struct verify *v, struct error *err)
-{
-	_cleanup_launch_ struct launch launch = { 0 };
-	struct error ignored = { 0 };
-	int r;
-
-	r = strv_add(&v->sources, v->o->workdir ? v->o->workdir : ".");
-	if (r == 0 && launch_init(&launch, v->o, &ignored) < 0)
-		return 0;
-	for (size_t i = 0; i < launch.n_mounts && r == 0; i++)
-		if (launch.mounts[i].source)
-			r = strv_add(&v->sources, launch.mounts[i].source);
-	return r < 0 ? error_errno(err, -r, "--verify") : 0;
 }
 
 int verify_make_dir(struct verify *v, struct error *err)

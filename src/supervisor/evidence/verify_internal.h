@@ -31,13 +31,14 @@ enum verify_verdict { VERIFY_NO_RESULT, VERIFY_EQUAL, VERIFY_DIFFERENT };
 
 struct verify {
 	const struct run_options *o;
+	const struct verify_maker *maker;
 	char dir[VERIFY_PATH_SIZE], layers[VERIFY_PATH_SIZE];
 	struct observed first; /* the run that all others are compared with */
 	unsigned done;         /* runs that are over */
 	uint64_t uncontrolled; /* in all of them */
 	uint64_t files;        /* changed files that were compared */
 	struct places places[2]; /* in memory: of the first run, of the one that goes on */
-	struct strv sources;     /* of the host: the working directory and what is bound from elsewhere */
+	struct strv sources;     /* of verify_maker.sources() */
 	struct host_changes outside; /* VERIFY_DIFFERENT: what others have done to them meanwhile */
 	struct progress_clock clock;
 	enum verify_verdict verdict;
@@ -51,9 +52,6 @@ struct verify {
 
 /* Of a run that is over, or (0) of the one that goes on. Returns path. */
 const char *verify_path(const struct verify *v, char path[VERIFY_PATH_SIZE], unsigned run, const char *name);
-
-/* v->sources; what cannot be found out here is said by the first run. */
-int verify_find_sources(struct verify *v, struct error *err);
 
 /* v->dir, then v->layers. */
 int verify_make_dir(struct verify *v, struct error *err);

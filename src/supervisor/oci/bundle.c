@@ -11,34 +11,26 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "supervisor/cache_directory.h"
+#include "supervisor/evidence/observed.h"
+#include "supervisor/evidence/verify.h"
 #include "supervisor/launch.h"
-
-static const char *const taken[] = {
-	"seed", "rng-seed", "sched-seed", "fault-seed", "fault", "chaos", "sched-heuristic", "preempt", "runs-post-fork", "epoch", "uptime",
-	"quantum", "cpus", "cpu", "tsc", "spin-limit", "keep-instructions", "memory", "mtime", "strict", "allow-uncontrolled", "timeout", "pace",
-	"no-pin", "quiet", "log", "log-file",
-};
 
 /* What podman run --group-add=keep-groups asks for. */
 #define KEEP_GROUPS_ANNOTATION "run.oci.keep_original_groups"
 
-/* Files of the host: whoever may write a config.json is not always one who may write these. */
-static const char *const never_by_annotation[] = { "log-file", "log-events" };
-
-bool bundle_takes_option(const struct option_spec *spec)
+bool bundle_takes_annotation(const struct option_spec *spec)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(taken); i++)
-		if (!strcmp(taken[i], spec->name))
-			return true;
-	return false;
+	return spec->bundle == BUNDLE_ANNOTATION;
 }
 
-static bool is_never_by_annotation(const char *name)
+static bool takes_default(const struct option_spec *spec)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(never_by_annotation); i++)
-		if (!strcmp(never_by_annotation[i], name))
-			return true;
-	return false;
+	return spec->bundle >= BUNDLE_DEFAULTS;
+}
+
+bool bundle_takes_argument(const struct option_spec *spec)
+{
+	return spec->bundle >= BUNDLE_COMMAND;
 }
 
 static int take_annotation(struct run_options *o, const struct oci_pair *pair, struct error *err)
@@ -54,12 +46,14 @@ static int take_annotation(struct run_options *o, const struct oci_pair *pair, s
 		return 0;
 	spec = option_find(pair->key + prefix);
 	/* Other parts of this program have annotations too; an unknown one is not an error, as the specification demands. */
-	if (!spec || !bundle_takes_option(spec)) {
+	if (!spec || !spec->bundle) {
 		log_warning("annotation %s is not an option of a run", pair->key);
 		return 0;
 	}
-	if (is_never_by_annotation(spec->name))
-		return error_set(err, EPERM, "annotations.%s: names a file of the host, which only the defaults file may do", pair->key);
+	if (!bundle_takes_annotation(spec))
+		return error_set(err, EPERM, "annotations.%s: is not for annotations: %s", pair->key,
+				 takes_default(spec) ? "it names a file of the host, which only the defaults file and a command line may do"
+						     : "it is for the command line of a run in the foreground");
 	r = run_options_set(o, spec, pair->value, err);
 	if (r < 0)
 		error_prefix(err, "annotations.%s", pair->key);
@@ -113,12 +107,6 @@ int bundle_is_untrapped(const struct bundle *b, bool *ret, struct error *err)
 	return 0;
 }
 
-/* Event logs are for containers that a state directory knows: the file of defaults is the one place to ask for them. */
-static bool is_default(const struct option_spec *spec)
-{
-	return bundle_takes_option(spec) || !strcmp(spec->name, "log-events") || !strcmp(spec->name, "log-bytes");
-}
-
 int bundle_load_defaults(struct run_options *o, const char *path, struct error *err)
 {
 	const char *name = path ? path : BUNDLE_DEFAULTS_FILE;
@@ -128,7 +116,7 @@ int bundle_load_defaults(struct run_options *o, const char *path, struct error *
 	r = fd_read_file(AT_FDCWD, name, 1 << 20, &text, NULL);
 	if (r == -ENOENT && !path)
 		return 0;
-	return r < 0 ? error_errno(err, -r, "%s", name) : run_options_from_defaults(o, text, name, is_default, err);
+	return r < 0 ? error_errno(err, -r, "%s", name) : run_options_from_defaults(o, text, name, takes_default, err);
 }
 
 int bundle_prepare(struct bundle *b, const char *directory, const struct run_options *o, struct error *err)
@@ -151,6 +139,40 @@ int bundle_prepare(struct bundle *b, const char *directory, const struct run_opt
 	b->request.spec = &b->container.spec;
 	b->request.cache_dir = b->cache_dir = cache_directory();
 	return 0;
+}
+
+/* Binds stay the host's, so they are no sources. */
+static int add_root(void *arg, struct strv *list, struct error *err)
+{
+	const struct bundle *b = arg;
+
+	return strv_add(list, b->container.spec.root_path) < 0 ? error_errno(err, ENOMEM, "--verify") : 0;
+}
+
+/* Every run has the root as it is, and a layer above it. What is mounted from the host stays the host's. */
+static int make_run(void *arg, const char *layer, struct run_request **ret, struct container_spec **ret_spec, struct error *err)
+{
+	struct bundle *b = arg;
+
+	b->container.spec.root_cow = true;
+	b->container.spec.overlay_dir = layer;
+	*ret = &b->request;
+	*ret_spec = &b->container.spec;
+	return 0;
+}
+
+static void unmake_run(void *arg)
+{
+	struct bundle *b = arg;
+
+	b->container.spec.overlay_dir = NULL;
+}
+
+int bundle_run(struct bundle *b, const struct run_options *o, const char *image)
+{
+	const struct verify_maker maker = { .sources = add_root, .make = make_run, .unmake = unmake_run, .arg = b };
+
+	return o->verify ? verify_with(o, &maker) : observed_request(o, &b->request, image);
 }
 
 void bundle_clear(struct bundle *b)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * From an OCI bundle to a run. What a config.json cannot say (seed, epoch, ...) comes from annotations org.hermit.OPTION and,
- * above them, from the caller; only options that do not contradict the document are taken: see bundle_takes_option().
+ * above them, from the caller; only options that do not contradict the document are taken: see enum option_bundle.
  */
 #ifndef HS_SUPERVISOR_BUNDLE_H
 #define HS_SUPERVISOR_BUNDLE_H
@@ -19,7 +19,7 @@
 #define BUNDLE_FIXED_MACS_ANNOTATION BUNDLE_ANNOTATION_PREFIX "fixed-macs"
 #define BUNDLE_DEFAULTS_FILE SYSCONFDIR "/hermit/defaults.json"
 
-/* Zeroed, then bundle_init(). */
+/* Zeroed, then bundle_load() and bundle_prepare(). */
 struct bundle {
 	struct oci_config config;
 	struct container_bundle container;
@@ -27,8 +27,9 @@ struct bundle {
 	char *cache_dir;
 };
 
-/* Whether an option has a meaning beside a config.json: time, randomness, scheduling; not files, user, environment. */
-bool bundle_takes_option(const struct option_spec *spec);
+/* Whether an option can be set by an annotation, by the command line of a run in the foreground. */
+bool bundle_takes_annotation(const struct option_spec *spec);
+bool bundle_takes_argument(const struct option_spec *spec);
 
 /* Reads the document and sets in *o what its annotations say. `directory` is the bundle, `path` the document. */
 int bundle_load(struct bundle *b, const char *path, struct run_options *o, struct error *err);
@@ -44,6 +45,13 @@ int bundle_load_defaults(struct run_options *o, const char *path, struct error *
 
 /* Makes the request from the document and the options, both of which stay borrowed. */
 int bundle_prepare(struct bundle *b, const char *directory, const struct run_options *o, struct error *err);
+
+/*
+ * In the foreground, as `hermit run` does it: with log, report and summary, or verified. `image` is the digest of the image that is run, for
+ * the report, or NULL. Returns the exit status; messages go to the log.
+ */
+int bundle_run(struct bundle *b, const struct run_options *o, const char *image);
+
 void bundle_clear(struct bundle *b);
 #define _cleanup_bundle_ __attribute__((cleanup(bundle_clear)))
 

@@ -198,6 +198,8 @@ void run_options_clear(struct run_options *o)
 			clear_file(member(o, &specs[i]));
 	}
 	strv_clear(&o->argv);
+	strv_clear(&o->front);
+	strv_clear(&o->back);
 	*o = (struct run_options){ 0 };
 }
 

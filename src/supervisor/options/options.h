@@ -37,6 +37,7 @@ struct option_file {
 /* Zeroed, then run_options_init(). Strings are owned; NULL is "not given". */
 struct run_options {
 	struct strv argv; /* program and arguments */
+	struct strv front, back; /* the words around the options where the command is not `hermit run ... -- PROGRAM ARGUMENT...` */
 
 	uint64_t seed;
 	char *rng_seed, *sched_seed, *fault_seed; /* NULL: seed */
@@ -103,11 +104,22 @@ enum option_kind {
 	OPTION_ENV, /* a list of NAME=VALUE; NAME alone takes the caller's value */
 };
 
+/*
+ * Where an option can be set for the container of a bundle. What the document says itself (files, user, environment) is no option there.
+ * Each one includes those above it; 0: nowhere.
+ */
+enum option_bundle {
+	BUNDLE_COMMAND = 1, /* by the command line of a run in the foreground */
+	BUNDLE_DEFAULTS,    /* also by the file of defaults; not by annotations, because whoever may write a config.json may not always write files */
+	BUNDLE_ANNOTATION,  /* everywhere */
+};
+
 struct option_spec {
 	const char *name; /* without the dashes */
 	const char *alias; /* another long name, or NULL */
 	char letter; /* 0: none */
 	enum option_kind kind;
+	enum option_bundle bundle;
 	size_t offset; /* in struct run_options */
 	const char *arg; /* what the argument is called in help */
 	const char *implied; /* the argument can be left out and is then this; NULL: it cannot */
@@ -149,7 +161,7 @@ uint64_t run_options_seed(const struct run_options *o, const char *own);
 /* Adds the text forms of an option's values: none when it has its default or is an empty list, unless `always`. */
 int run_options_get(const struct run_options *o, const struct option_spec *spec, bool always, struct strv *values);
 
-/* "hermit run --seed=7 -- PROGRAM ARGS": only what differs from the defaults, quoted for a shell. The caller frees. */
+/* "hermit run --seed=7 -- PROGRAM ARGS", or with front and back in place of these: only what differs from the defaults, quoted for a shell. The caller frees. */
 char *run_options_command_line(const struct run_options *o);
 
 /*

@@ -85,17 +85,28 @@ static int append_options(char **line, const struct run_options *o)
 	return r;
 }
 
+static int append_words(char **line, const struct strv *words)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < words->count && r == 0; i++)
+		r = append_word(line, words->items[i]);
+	return r;
+}
+
 char *run_options_command_line(const struct run_options *o)
 {
-	_cleanup_free_ char *line = strdup("hermit run");
+	_cleanup_free_ char *line = strdup(o->front.count ? "" : "hermit run");
 	int r;
 
 	if (!line)
 		return NULL;
-	r = append_options(&line, o);
+	r = append_words(&line, &o->front);
 	if (r == 0)
+		r = append_options(&line, o);
+	if (r == 0 && !o->front.count)
 		r = append_word(&line, "--");
-	for (size_t i = 0; i < o->argv.count && r == 0; i++)
-		r = append_word(&line, o->argv.items[i]);
+	if (r == 0)
+		r = append_words(&line, o->front.count ? &o->back : &o->argv);
 	return r < 0 ? NULL : take_ptr(line);
 }
