@@ -53,19 +53,33 @@ static int send_request(int fd, const struct control_request *request, int attac
 	return sendmsg(fd, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-int control_call(int dir_fd, const struct control_request *request, int attached, struct control_answer *ret_answer,
-		 struct error *err)
+static int connect_and_send(int dir_fd, const struct control_request *request, int attached)
 {
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	struct sockaddr_un address = address_in(dir_fd);
-	ssize_t n;
 	int r;
 
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
-		return error_errno(err, errno, "cannot reach the container's supervisor");
+		return -errno;
 	r = send_request(fd, request, attached);
-	if (r < 0)
-		return error_errno(err, -r, "cannot reach the container's supervisor");
+	return r < 0 ? r : take_fd(&fd);
+}
+
+int control_call(int dir_fd, const struct control_request *request, int attached, struct control_answer *ret_answer,
+		 struct error *err)
+{
+	_cleanup_close_ int fd = -1;
+	ssize_t n;
+
+	/*
+	 * On a busy machine it can be long from one call to the next, and the supervisor hangs up on who says nothing (receive_request()). Then it
+	 * has heard nothing, and is called again; when it is gone, that fails at once.
+	 */
+	do {
+		fd = connect_and_send(dir_fd, request, attached);
+	} while (fd == -EPIPE);
+	if (fd < 0)
+		return error_errno(err, -fd, "cannot reach the container's supervisor");
 	do {
 		n = recv(fd, ret_answer, sizeof(*ret_answer), 0);
 	} while (n < 0 && errno == EINTR);

@@ -112,7 +112,7 @@ static int check_startable(enum oci_status status, struct error *err)
 	return error_set(err, EAGAIN, "cannot start a container that is being created");
 }
 
-static void kill_ref(const struct oci_process_ref *ref, int signo)
+void process_signal(const struct oci_process_ref *ref, int signo)
 {
 	_cleanup_close_ int fd = process_ref_open(ref);
 
@@ -130,7 +130,7 @@ static int run_poststart(const struct state_dir *dir, const struct oci_runtime_s
 	if (r == 0)
 		r = hooks_run(&cfg, OCI_HOOK_POSTSTART, &for_hooks, err);
 	if (r < 0)
-		kill_ref(&state->init, SIGKILL);
+		process_signal(&state->init, SIGKILL);
 	return r;
 }
 
@@ -201,7 +201,7 @@ static int signal_all(const struct state_dir *dir, const struct oci_runtime_stat
 	int r;
 
 	if (signo == SIGKILL)
-		kill_ref(&state->init, SIGKILL); /* with a pid namespace of its own that is all of them */
+		process_signal(&state->init, SIGKILL); /* with a pid namespace of its own that is all of them */
 	if (!cgroup)
 		return signo == SIGKILL ? 0 : signal_directly(state, signo, err);
 	r = cgroup_signal(cgroup, signo, err);

@@ -54,6 +54,9 @@ void known_close(struct known *k);
 /* -ESRCH in the words that engines look for. */
 int container_not_running(struct error *err);
 
+/* Nothing where it does not live. */
+void process_signal(const struct oci_process_ref *ref, int signo);
+
 /* Frozen processes die when they are thawed. */
 void container_thaw(const struct oci_runtime_state *state);
 

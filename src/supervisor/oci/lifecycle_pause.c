@@ -9,6 +9,9 @@
 #include "supervisor/oci/lifecycle_internal.h"
 
 /*
+ * What is written down may be behind what the supervisor does: whoever asked for a pause may have been killed before it could note the answer.
+ * So the supervisor is asked in any case; -EALREADY is its word for that there is nothing to do.
+ *
  * The supervisor stops letting anybody go on; that alone holds everybody who waits for it, and it keeps its listener, so nobody
  * is lost. The freezer holds who computes meanwhile; it never gets hold of those who wait, so its success is not waited for.
  */
@@ -56,21 +59,23 @@ int lifecycle_pause(const struct runtime *rt, const char *id, struct error *err)
 		return container_not_running(err);
 	cgroup = cgroup_of_state(&known.state);
 	r = known.state.untrapped ? freeze(cgroup, true, err) : pause_trapped(&known.dir, cgroup, err);
-	return r < 0 ? r : known_set_status(&known, OCI_PAUSED, err);
+	return r < 0 && r != -EALREADY ? r : known_set_status(&known, OCI_PAUSED, err);
 }
 
 int lifecycle_resume(const struct runtime *rt, const char *id, struct error *err)
 {
 	_cleanup_known_ struct known known = KNOWN_NONE;
 	_cleanup_cgroup_ struct cgroup *cgroup = NULL;
+	enum oci_status status;
 	int r;
 
 	r = known_open(&known, rt, id, err);
 	if (r < 0)
 		return r;
-	if (state_status(&known.state) != OCI_PAUSED)
+	status = state_status(&known.state);
+	if (status != OCI_PAUSED && (status != OCI_RUNNING || known.state.untrapped))
 		return error_set(err, EINVAL, "container not paused");
 	cgroup = cgroup_of_state(&known.state);
 	r = known.state.untrapped ? freeze(cgroup, false, err) : resume_trapped(&known.dir, cgroup, err);
-	return r < 0 ? r : known_set_status(&known, OCI_RUNNING, err);
+	return r < 0 && (r != -EALREADY || status == OCI_RUNNING) ? r : known_set_status(&known, OCI_RUNNING, err);
 }

@@ -198,6 +198,15 @@ int state_dir_write(const struct state_dir *dir, const struct oci_runtime_state 
 	return state_dir_save(dir, "state.json", text, strlen(text), err);
 }
 
+#define STARTED_FILE "started"
+
+void state_mark_started(int dir_fd)
+{
+	_cleanup_close_ int fd = openat(dir_fd, STARTED_FILE, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	(void)fd;
+}
+
 int state_dir_read(const struct state_dir *dir, struct oci_runtime_state *state, struct error *err)
 {
 	_cleanup_free_ char *text = NULL, *name = NULL;
@@ -213,7 +222,10 @@ int state_dir_read(const struct state_dir *dir, struct oci_runtime_state *state,
 		name = NULL;
 		return error_errno(err, ENOMEM, "%s", dir->path);
 	}
-	return oci_runtime_state_parse(text, len, name, state, err);
+	r = oci_runtime_state_parse(text, len, name, state, err);
+	if (r == 0 && state->status == OCI_CREATED && faccessat(dir->fd, STARTED_FILE, F_OK, 0) == 0)
+		state->status = OCI_RUNNING;
+	return r;
 }
 
 /* The directory is flat. */

@@ -58,6 +58,12 @@ void state_dir_unlock(struct state_dir *dir);
 
 int state_dir_write(const struct state_dir *dir, const struct oci_runtime_state *state, struct error *err);
 
+/*
+ * Whoever asks for a start can be killed before it has written down that the program runs. So the supervisor leaves a file that says so, and who
+ * reads the state heeds it.
+ */
+void state_mark_started(int dir_fd);
+
 /* -ENOENT without a message when there is no state.json yet. */
 int state_dir_read(const struct state_dir *dir, struct oci_runtime_state *state, struct error *err);
 

@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "supervisor/oci/control.h"
 #include "supervisor/oci/guardian.h"
+#include "supervisor/oci/state.h"
 #include "supervisor/evidence/event_log.h"
 #include "supervisor/exit_codes.h"
 #include "supervisor/evidence/observed.h"
@@ -44,11 +45,11 @@ static void answer_starter(struct supervisor *s, const struct error *err, int st
 	s->starter = -1;
 }
 
-static void refuse(int connection, const char *why)
+static void refuse(int connection, int code, const char *why)
 {
 	struct error err = { 0 };
 
-	(void)error_set(&err, EINVAL, "%s", why);
+	(void)error_set(&err, code, "%s", why);
 	control_answer(connection, &err, EXIT_CODE_TOOL);
 }
 
@@ -72,7 +73,7 @@ static bool serve_created(struct supervisor *s, const struct control_request *re
 	case CONTROL_JOIN:
 		break;
 	}
-	refuse(connection, "the container has not been started");
+	refuse(connection, EINVAL, "the container has not been started");
 	return false;
 }
 
@@ -107,7 +108,10 @@ static int on_listener(void *arg, int listener)
 
 static void on_executed(void *arg)
 {
-	answer_starter(arg, NULL, 0);
+	struct supervisor *s = arg;
+
+	state_mark_started(s->request->dir_fd);
+	answer_starter(s, NULL, 0);
 }
 
 static int serve_paused(struct supervisor *s, struct run *run, struct error *err);
@@ -126,7 +130,7 @@ static int serve(struct supervisor *s, struct run *run, bool paused, const struc
 		return r;
 	case CONTROL_JOIN:
 		if (attached < 0) {
-			refuse(connection, "a channel is missing");
+			refuse(connection, EINVAL, "a channel is missing");
 			return 0;
 		}
 		(void)run_join(run, request->number, attached, request->preserved, &status, &said);
@@ -134,7 +138,7 @@ static int serve(struct supervisor *s, struct run *run, bool paused, const struc
 		return 0;
 	case CONTROL_PAUSE:
 		if (paused) {
-			refuse(connection, "container already paused");
+			refuse(connection, EALREADY, "container already paused");
 			return 0;
 		}
 		control_answer(connection, NULL, 0);
@@ -144,13 +148,13 @@ static int serve(struct supervisor *s, struct run *run, bool paused, const struc
 		if (paused)
 			control_answer(connection, NULL, 0);
 		else
-			refuse(connection, "container not paused");
+			refuse(connection, EALREADY, "container not paused");
 		return 0;
 	case CONTROL_START:
-		refuse(connection, "cannot start an already running container");
+		refuse(connection, EINVAL, "cannot start an already running container");
 		return 0;
 	}
-	refuse(connection, "unknown request");
+	refuse(connection, EINVAL, "unknown request");
 	return 0;
 }
 
@@ -302,7 +306,8 @@ static void run_untrapped(struct supervisor *s)
 
 	if (container_release(c, &err) == 0) {
 		await_exec(c);
-		(void)container_exec_error(c, &err);
+		if (container_exec_error(c, &err) == 0)
+			state_mark_started(s->request->dir_fd);
 	}
 	answer_starter(s, &err, c->failure_status);
 }
