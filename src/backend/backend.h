@@ -5,7 +5,7 @@
  * Start-up, in this order:
  *	container_create()       the guest's first process exists and waits for a go-ahead
  *	backend_attach()         it is seized (ptrace companion), task number 0
- *	container_release()      it goes on, calls filter_install() as the last thing before execve
+ *	container_release()      it goes on, calls backend_filter_install() as the last thing before execve
  *	backend_start()          waits until the filter is installed and takes the listener out of the guest
  * then the turn loop: the first event is EVENT_CALL of execve of task 0.
  */

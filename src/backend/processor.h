@@ -45,7 +45,7 @@ bool processor_tsc_faults(void);
 /*
  * This process does without RDTSC, too, while it supervises a guest for which it faults: else the processor's control register would be
  * written at each change from one to the other, which takes microseconds in a virtual machine. Who reads a clock all the same (through
- * the vDSO) is served, and tsc_forgo() is to be called again. Not across fork and exec: a program that is executed inherits it.
+ * the vDSO) is served, and processor_tsc_forgo() is to be called again. Not across fork and exec: a program that is executed inherits it.
  */
 void processor_tsc_forgo(void);
 /* Has somebody read a clock since? */

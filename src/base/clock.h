@@ -7,7 +7,8 @@
  * RDTSC faults the supervisor forgoes its own (processor_tsc_forgo()), and each reading would be a fault and two writes of the
  * processor's control register, some 100 us in a virtual machine.
  */
-#pragma once
+#ifndef HS_BASE_CLOCK_H
+#define HS_BASE_CLOCK_H
 
 #include <stdint.h>
 
@@ -18,3 +19,5 @@ static inline int64_t host_clock_ms(void)
 {
 	return (int64_t)(host_clock_ns() / 1000000);
 }
+
+#endif

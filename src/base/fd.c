@@ -176,6 +176,15 @@ int fd_check_writable(const char *path)
 	return faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) < 0 ? -errno : 0;
 }
 
+/* It can only be asked for by setting it; nobody else makes files meanwhile. */
+static mode_t current_umask(void)
+{
+	mode_t mask = umask(077);
+
+	(void)umask(mask);
+	return mask;
+}
+
 int fd_replace_file(const char *path, const char *text)
 {
 	_cleanup_free_ char *target = realpath(path, NULL), *temporary = NULL;
@@ -192,7 +201,7 @@ int fd_replace_file(const char *path, const char *text)
 	if (fd < 0)
 		return -errno;
 	r = fd_write_full(fd, text, strlen(text));
-	if (r == 0 && (fchmod(fd, 0644) < 0 || rename(temporary, target ?: path) < 0))
+	if (r == 0 && (fchmod(fd, 0666 & ~current_umask()) < 0 || rename(temporary, target ?: path) < 0))
 		r = -errno;
 	if (r < 0)
 		(void)unlink(temporary);

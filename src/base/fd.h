@@ -41,7 +41,7 @@ bool fd_is_plain_file(const char *path);
 int fd_check_writable(const char *path);
 
 /*
- * Makes text the whole content of a file (0644) in one step: nobody sees half of it, and a failure leaves what was there.
+ * Makes text the whole content of a file (0666 less the umask) in one step: nobody sees half of it, and a failure leaves what was there.
  * The file that a link names is replaced, not the link. What is there and no regular file (/dev/null, /dev/stdout, a pipe) is
  * written to: renaming over it would replace the device itself. Returns 0 or -errno.
  */

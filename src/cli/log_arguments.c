@@ -16,7 +16,7 @@ static const struct argp_option options[] = {
 	{ "thread", 't', "TID", 0, "only events of this thread; can be given several times, as --call and --kind can", 10 },
 	{ "call", 'c', "NAME", 0, "only this system call", 10 },
 	{ "kind", 'k', "KIND", 0, "only events of this kind: call, return, signal, birth, exec, exit, stop, continue, choice, trap, "
-				  "outside, uncontrolled, end", 10 },
+				  "preempt, fault, outside, uncontrolled, end", 10 },
 	{ "skip-kind", 'x', "KIND", 0, "no events of this kind", 10 },
 	{ "turns", 'n', "A..B", 0, "only these turns; either end can be left out", 10 },
 	{ 0 },

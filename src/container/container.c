@@ -47,6 +47,16 @@ static unsigned long own_namespaces(const struct container_spec *spec)
 	return spec->network_host ? flags & ~(unsigned long)CLONE_NEWNET : flags;
 }
 
+bool container_is_in_host_network(const struct container_spec *spec)
+{
+	if (own_namespaces(spec) & CLONE_NEWNET)
+		return false;
+	for (size_t i = 0; i < spec->n_joins; i++)
+		if (spec->joins[i].nstype == CLONE_NEWNET)
+			return false;
+	return true;
+}
+
 /* Process 1 waits for this when it has cgroups to be in or maps to get. */
 static int admit(const struct container_spec *spec, const struct container *c, const struct child_ends *ends,
 		 struct error *err)

@@ -270,6 +270,15 @@ extern const struct container_device_end container_pair[2];
 /* The defaults of `hermit run`: own_init, copy-on-write host, all namespaces, stdio 0 1 2. */
 void container_spec_init(struct container_spec *spec);
 
+/* Is its network the one that its creator is in? */
+bool container_is_in_host_network(const struct container_spec *spec);
+
+/*
+ * A guest whose execve has failed ends with exit_group(status | errno << CONTAINER_ERRNO_SHIFT): the kernel takes the status (126, 127), and
+ * who sees the call knows the reason.
+ */
+enum { CONTAINER_ERRNO_SHIFT = 8 };
+
 /*
  * Puts the calling process into a new user namespace in which its user and group are 0. Needed when the caller is not root
  * (geteuid() != 0); a no-op for root. Must come before threads, children and open state that depends on credentials.

@@ -393,7 +393,8 @@ static _Noreturn void execute(const struct container_spec *spec, int channel, co
 		child_fail(channel, &err, STATUS_FAILURE);
 	}
 	(void)syscall(SYS_execve, program, spec->argv, envp);
-	(void)syscall(SYS_exit_group, errno == ENOENT || errno == ENOTDIR ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE);
+	r = errno;
+	(void)syscall(SYS_exit_group, (r == ENOENT || r == ENOTDIR ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE) | r << CONTAINER_ERRNO_SHIFT);
 	__builtin_unreachable();
 }
 

@@ -120,7 +120,7 @@ enum step_kind {
 	STEP_RESUME,   /* resume `task` with `verdict`, then wait for an event */
 	STEP_WAIT,     /* resume nobody, wait for an event (deaths are under way) */
 	STEP_END,      /* every task is dead: exit_status is the first process's wait status */
-	STEP_DEADLOCK, /* nobody can ever go on; engine_report_deadlock() says who waits for what */
+	STEP_DEADLOCK, /* nobody can ever go on; engine_describe_waiters() says who waits for what */
 	STEP_MISFIT,   /* the program does not fit the schedule that is followed; see engine_failure() */
 	STEP_STOPPED,  /* the turn of options.stop_at_turn has come */
 	STEP_REFUSED,  /* strict mode: something unmodelled happened; see engine_failure() */
@@ -151,16 +151,19 @@ char *engine_describe_waiters(struct engine *e);
 uint64_t engine_turn(const struct engine *e);
 uint64_t engine_now_ns(const struct engine *e); /* virtual time since the start */
 
-/* Something that the run did not control: what (a fixed word), where (call name or path). Counted, reported once each. */
 /* What is said of a loop that others wait for and that had to be left anywhere. */
 #define UNCONTROLLED_LOOP "a loop without end, left at the limit of real time"
 
+/* Something that the run did not control: what (a fixed word), where (call name or path). Counted, reported once each. */
 struct uncontrolled {
 	const char *what;
 	char where[160];
 	uint64_t count;
 };
 const struct uncontrolled *engine_uncontrolled(const struct engine *e, size_t *ret_count);
+
+/* Counts one more. In strict mode the run ends at the next engine_next(). */
+void engine_report_uncontrolled(struct engine *e, const char *what, const char *where);
 
 /* How often an anchor of options.order has been seen. */
 uint64_t engine_anchor_seen(const struct engine *e, size_t anchor);

@@ -93,9 +93,6 @@ struct engine {
 /* Stores the message for engine_failure() and returns -code. The first one stays. */
 int engine_fail(struct engine *e, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Counts something that is not under control. In strict mode the run ends at the next engine_next(). */
-void engine_report_uncontrolled(struct engine *e, const char *what, const char *where);
-
 /* task.c: births and deaths. NULL when out of memory. */
 struct task *task_find(struct engine *e, int id);
 struct task *task_first(struct engine *e, int vtid, int vpid);

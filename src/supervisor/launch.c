@@ -3,6 +3,7 @@
 #include "supervisor/launch.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -102,7 +103,7 @@ int launch_parse_bind(const char *text, struct strv *texts, struct container_mou
 }
 
 struct mount_words {
-	const char *type, *source, *target;
+	const char *type, *source, *target, *size;
 	bool readonly;
 };
 
@@ -119,6 +120,7 @@ static int take_mount_word(char *word, struct mount_words *words, struct error *
 		{ "target", offsetof(struct mount_words, target) },
 		{ "destination", offsetof(struct mount_words, target) },
 		{ "dst", offsetof(struct mount_words, target) },
+		{ "size", offsetof(struct mount_words, size) },
 	};
 	char *value = strchr(word, '=');
 
@@ -133,7 +135,7 @@ static int take_mount_word(char *word, struct mount_words *words, struct error *
 			*(const char **)((char *)words + keys[i].offset) = value;
 			return 0;
 		}
-	return error_set(err, EINVAL, "--mount: '%s' is not known; known: type=, source=, target=, readonly", word);
+	return error_set(err, EINVAL, "--mount: '%s' is not known; known: type=, source=, target=, size=, readonly", word);
 }
 
 static int check_mount_words(const struct mount_words *words, const char *text, struct error *err)
@@ -144,6 +146,23 @@ static int check_mount_words(const struct mount_words *words, const char *text, 
 		return error_set(err, EINVAL, "--mount: needs target= with an absolute path, in '%s'", text);
 	if (!strcmp(words->type, "bind") != (words->source != NULL))
 		return error_set(err, EINVAL, "--mount: source= goes with type=bind and only with it, in '%s'", text);
+	if (words->size && words->source)
+		return error_set(err, EINVAL, "--mount: size= goes with type=tmpfs, in '%s'", text);
+	return 0;
+}
+
+/* "size=N" as the file system takes it. */
+static int mount_data(const char *size, struct strv *texts, const char **ret, struct error *err)
+{
+	uint64_t bytes;
+
+	if (!size)
+		return 0;
+	if (parse_bytes(size, &bytes) < 0 || bytes == 0)
+		return error_set(err, EINVAL, "--mount: size='%s' is not a size such as 512M or 2GB", size);
+	if (strv_addf(texts, "size=%" PRIu64, bytes) < 0)
+		return error_errno(err, ENOMEM, "--mount");
+	*ret = texts->items[texts->count - 1];
 	return 0;
 }
 
@@ -169,7 +188,7 @@ int launch_parse_mount(const char *text, struct strv *texts, struct container_mo
 	flags = words.readonly ? MS_RDONLY : 0;
 	*ret = (struct container_mount){ .type = words.type, .source = words.source, .target = words.target,
 					 .flags = flags | (words.source ? MS_BIND | MS_REC : 0) };
-	return 0;
+	return mount_data(words.size, texts, &ret->data, err);
 }
 
 /* The person's mounts, then /tmp by --tmp, then what an ordinary user needs. */

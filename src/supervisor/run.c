@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "backend/backend.h"
@@ -130,6 +131,8 @@ static int take_event(struct run *run, struct run_result *result, struct error *
 		return on_host_signal(run, &event, result, err);
 	if (event.kind == EVENT_OUTSIDE && on_outside(run, &event, result))
 		return 1;
+	if (event.kind == EVENT_CALL && !run->executed && event.call.nr == SYS_exit_group)
+		run->exec_errno = (int)(event.call.args[0] >> CONTAINER_ERRNO_SHIFT & 0xfff);
 	if (event.kind == EVENT_EXEC && !run->executed) {
 		run->executed = true;
 		if (host && host->executed)
@@ -189,6 +192,22 @@ static int loop(struct run *run, struct run_result *result, struct error *err)
 
 /* ---- the end ---- */
 
+static int explain_exec(const struct run *run, struct error *err)
+{
+	const char *program = run->spec.argv ? run->spec.argv[0] : "the container's program";
+
+	switch (run->exec_errno) {
+	case 0:
+	case ENOEXEC:
+		return error_set(err, ENOEXEC, "cannot execute '%s': exec format error: is it a program for 64-bit x86, or a script for one?", program);
+	case ENOENT:
+		return error_set(err, ENOENT, "cannot execute '%s': the program that is to read it, as its first line or its header says, does not "
+					      "exist in the container", program);
+	default:
+		return error_errno(err, run->exec_errno, "cannot execute '%s'", program);
+	}
+}
+
 /* The guest ended before its program was loaded: its own status is then the tool's word for why. */
 static int check_start(struct run *run, struct run_result *result, struct error *err)
 {
@@ -198,8 +217,7 @@ static int check_start(struct run *run, struct run_result *result, struct error 
 		return 0;
 	r = container_exec_error(&run->container, err);
 	if (r == 0)
-		(void)error_set(err, ENOEXEC, "cannot execute '%s': is it a program for 64-bit x86, or a script for one?",
-				run->spec.argv ? run->spec.argv[0] : "the container's program");
+		(void)explain_exec(run, err);
 	if (result->exit_code < EXIT_CODE_TOOL || result->exit_code > EXIT_CODE_NOT_FOUND)
 		result->exit_code = EXIT_CODE_TOOL;
 	return err->code ? -err->code : -ENOEXEC;

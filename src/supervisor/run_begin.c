@@ -256,6 +256,9 @@ int run_begin(struct run *run, struct error *err)
 	engine_observe(run->engine, &(struct engine_observer){ .uncontrolled = on_uncontrolled, .arg = run });
 	for (size_t i = 0; i < request->n_observers; i++)
 		engine_observe(run->engine, &request->observers[i]);
+	/* Once for the whole run: what comes and goes there is not told apart. */
+	if (!(request->host && request->host->adopt) && container_is_in_host_network(&run->spec))
+		engine_report_uncontrolled(run->engine, "network", "the host's");
 	run_set_timer(request->timeout_ns);
 	return 0;
 }

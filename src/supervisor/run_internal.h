@@ -44,6 +44,7 @@ struct run {
 	char *cpuinfo; /* the engine's for the run */
 	uint64_t start_ns; /* host_clock_ns() */
 	bool executed; /* the program was loaded */
+	int exec_errno; /* why it was not; 0: not known */
 	int last_request; /* the signal that asked the guest to end, 0: none yet */
 };
 

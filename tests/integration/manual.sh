@@ -41,6 +41,14 @@ page_options "$man/hermit-supervisor.1" >page
 help_options "$top_builddir/hermit-supervisor" --bundle=. >help
 same "hermit-supervisor(1) and hermit-supervisor --help list other options" page help
 
+# Commands that take the options of a run as well describe their own; --help and its kin are everybody's.
+help_options "$hermit" run >run
+for command in chaos ci doctor instruction-map log-diff log-export log-print netlink-dump; do
+	page_options "$man/hermit-$command.1" | comm -23 - run >page
+	help_options "$hermit" "$command" | comm -23 - run >help
+	same "hermit-$command(1) and hermit $command --help list other options" page help
+done
+
 # Commands in the order of the table; help is none.
 for program in hermit hermit-supervisor; do
 	sed -n 's/^\.It Cm \([a-z][a-z-]*\)$/\1/p' "$man/$program.1" | grep -vx help | sort >page

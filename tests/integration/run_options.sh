@@ -40,6 +40,8 @@ expect_out real "bind"
 ok "bind: read-only" [ "$status" != 0 ]
 run "$hermit" run --mount=type=tmpfs,target=/mnt -- sh -c 'echo a >/mnt/b; ls /mnt'
 expect_out b "mount"
+run "$hermit" run --mount=type=tmpfs,target=/mnt,size=64k -- sh -c 'head -c 100000 /dev/zero 2>/dev/null >/mnt/b; wc -c </mnt/b'
+expect_out 65536 "--mount of a tmpfs with a size"
 : >"/tmp/hermit-test-$$-seen"
 run "$hermit" run -q --workdir=/ -- sh -c "ls /tmp"
 expect_out "$(basename "$work")" "/tmp is private; only the caller's directory is in it"

@@ -31,6 +31,11 @@ expect 126 "a directory"
 printf 'not a program\n' >text && chmod +x text
 run "$hermit" run ./text
 expect 126 "not a program"
+expect_err_has "^hermit: .*'./text': exec format error" "not a program is explained"
+printf '#!/no/such/interpreter\n' >orphan && chmod +x orphan
+run "$hermit" run ./orphan
+expect 127 "no interpreter"
+expect_err_has "^hermit: .*'./orphan': .*does not exist" "no interpreter is explained"
 
 # Programs for other machines, by hand: one for i386 that ends with 42 where the kernel takes it, a header for 64-bit ARM. Also as what runs a script.
 {
@@ -79,6 +84,10 @@ expect 125 "bad value"
 expect_err_has "^hermit run: --seed: 'abc' is not a number" "bad value is named"
 run "$hermit" run --strict --network=host true
 expect 125 "bad combination"
+run "$hermit" run --network=host --report=report.json true
+expect 0 "the host's network"
+expect_err_has "^hermit: uncontrolled: network: the host's$" "the host's network is listed"
+ok "the host's network is in the report" [ "$(jq -c '[.uncontrolled[] | [.what, .where, .count]]' report.json)" = '[["network","the host'"'"'s",1]]' ]
 run "$hermit" rnu
 expect 125 "unknown command"
 expect_err_has "did you mean 'run'" "the nearest command is proposed"
@@ -96,10 +105,10 @@ expect_err_has "deadlock" "deadlock is explained"
 expect_err_has "waits in (pause|nanosleep|clock_nanosleep)" "who waits for what"
 
 # Under --strict: a call that nobody knows is refused, and that ends the run; without, the guest gets ENOSYS.
-call='import ctypes, os; print(ctypes.CDLL(None, use_errno=True).syscall(500), os.strerror(ctypes.get_errno()))'
+call='import ctypes, errno; print(ctypes.CDLL(None, use_errno=True).syscall(500), errno.errorcode[ctypes.get_errno()])'
 run "$hermit" run -q python3 -c "$call"
 expect 0 "an unknown call"
-expect_out "-1 Function not implemented" "an unknown call is refused"
+expect_out "-1 ENOSYS" "an unknown call is refused"
 run "$hermit" run python3 -c "$call"
 expect_err_has "^hermit: uncontrolled: unknown system call: call 500$" "an unknown call is reported"
 run "$hermit" run --strict python3 -c "$call"

@@ -80,14 +80,17 @@ Test(launch, mount)
 	static const struct {
 		const char *text, *source, *target;
 		unsigned long flags;
+		const char *data;
 	} rows[] = {
-		{ "type=bind,source=/usr,target=/x", "/usr", "/x", MS_BIND | MS_REC },
-		{ "type=bind,src=/usr,dst=/x,readonly", "/usr", "/x", MS_BIND | MS_REC | MS_RDONLY },
-		{ "type=tmpfs,destination=/x", NULL, "/x", 0 },
+		{ "type=bind,source=/usr,target=/x", "/usr", "/x", MS_BIND | MS_REC, NULL },
+		{ "type=bind,src=/usr,dst=/x,readonly", "/usr", "/x", MS_BIND | MS_REC | MS_RDONLY, NULL },
+		{ "type=tmpfs,destination=/x", NULL, "/x", 0, NULL },
+		{ "type=tmpfs,size=2k,target=/x", NULL, "/x", 0, "size=2048" },
 	};
 	static const char *const bad[] = {
 		"", "type=bind,target=/x", "type=tmpfs,source=/usr,target=/x", "type=proc,target=/x", "type=tmpfs",
-		"type=tmpfs,target=x", "type=tmpfs,target=/x,size=3", "type=tmpfs,target=/x,",
+		"type=tmpfs,target=x", "type=tmpfs,target=/x,size=many", "type=tmpfs,target=/x,size=0", "type=tmpfs,target=/x,",
+		"type=tmpfs,target=/x,sise=3", "type=bind,source=/usr,target=/x,size=3",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -99,6 +102,8 @@ Test(launch, mount)
 		cr_assert_eq(mount.source != NULL, rows[i].source != NULL, "%s", rows[i].text);
 		cr_assert_str_eq(mount.target, rows[i].target);
 		cr_assert_eq(mount.flags, rows[i].flags, "%s", rows[i].text);
+		cr_assert_eq(mount.data != NULL, rows[i].data != NULL, "%s", rows[i].text);
+		cr_assert(!mount.data || !strcmp(mount.data, rows[i].data), "%s", rows[i].text);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		_cleanup_strv_ struct strv texts = { 0 };

@@ -114,7 +114,7 @@ static error_t parse_global(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* What stands before the command; argp's own --help and --usage are commands_print_help()'s. */
+/* What stands before the command; argp's own --help and --usage are command_print_help()'s. */
 int oci_arguments_parse(int argc, char **argv)
 {
 	static const struct argp argp = { global_options, parse_global, "COMMAND [ARGUMENT...]", NULL, NULL, NULL, NULL };

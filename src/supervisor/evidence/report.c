@@ -245,8 +245,8 @@ void report_print(FILE *f, const struct run_report *report)
 			      result->stats.netlink.unknown_attributes);
 	(void)fprintf(f, "  uncontrolled  %" PRIu64 "\n", tally_total(report->uncontrolled));
 	for (size_t i = 0; i < report->uncontrolled->n; i++)
-		(void)fprintf(f, "    %s: %s, %" PRIu64 " times\n", report->uncontrolled->items[i].what,
-			      report->uncontrolled->items[i].where, report->uncontrolled->items[i].count);
+		(void)fprintf(f, "    %s: %s, %" PRIu64 " time%s\n", report->uncontrolled->items[i].what, report->uncontrolled->items[i].where,
+			      report->uncontrolled->items[i].count, report->uncontrolled->items[i].count == 1 ? "" : "s");
 	if (run_options_fingerprint(report->options, fingerprint) == 0)
 		(void)fprintf(f, "  configuration %.16s\n", fingerprint);
 	(void)fprintf(f, "  again         %s\n", command ? command : "");
