@@ -8,8 +8,11 @@
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/search.h"
 #include "insn/ehframe.h"
 
 static bool in_file(const struct insn_image *image, uint64_t offset, uint64_t len)
@@ -38,6 +41,28 @@ static void add_segment(struct insn_image *image, const Elf64_Phdr *phdr)
 		.size = phdr->p_filesz,
 		.exec = phdr->p_flags & PF_X,
 	};
+}
+
+int insn_file_map(int fd, void **ret_bytes, size_t *ret_size)
+{
+	struct stat st;
+	void *bytes;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode) || st.st_size <= 0)
+		return -ENOEXEC;
+	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (bytes == MAP_FAILED)
+		return -errno;
+	*ret_bytes = bytes;
+	*ret_size = (size_t)st.st_size;
+	return 0;
+}
+
+void insn_file_unmap(void *bytes, size_t size)
+{
+	(void)munmap(bytes, size);
 }
 
 int insn_image_init(struct insn_image *image, const void *bytes, size_t size)
@@ -241,27 +266,9 @@ int insn_image_load_details(struct insn_image *image)
 	return insn_ehframe_load(image, &image->functions, &image->function_count);
 }
 
-/* The number of leading elements whose start is at or below vaddr; `stride` bytes apart, start first. */
-static size_t count_at_or_below(const void *array, size_t count, size_t stride, uint64_t vaddr)
-{
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		uint64_t start;
-
-		memcpy(&start, (const char *)array + mid * stride, sizeof(start));
-		if (start <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
 const struct insn_function *insn_image_function(const struct insn_image *image, uint64_t vaddr)
 {
-	size_t n = count_at_or_below(image->functions, image->function_count, sizeof(*image->functions), vaddr);
+	size_t n = UPPER_BOUND(image->functions, image->function_count, start, vaddr);
 
 	if (n == 0 || vaddr >= image->functions[n - 1].end)
 		return NULL;
@@ -270,7 +277,7 @@ const struct insn_function *insn_image_function(const struct insn_image *image, 
 
 const struct insn_symbol *insn_image_symbol(const struct insn_image *image, uint64_t vaddr)
 {
-	size_t n = count_at_or_below(image->symbols, image->symbol_count, sizeof(*image->symbols), vaddr);
+	size_t n = UPPER_BOUND(image->symbols, image->symbol_count, start, vaddr);
 	const struct insn_symbol *unsized = NULL;
 
 	/* Among aliases and enclosing symbols the nearest start wins; a symbol without a size is the last resort. */

@@ -47,6 +47,10 @@ struct insn_image {
 	uint64_t eh_frame_size;
 };
 
+/* A file's bytes in memory. 0; -ENOEXEC when it is no regular file, or empty; or -errno. */
+int insn_file_map(int fd, void **ret_bytes, size_t *ret_size);
+void insn_file_unmap(void *bytes, size_t size);
+
 /*
  * Reads headers and segments only. The bytes are borrowed. 0; -ENOEXEC when it is no 64-bit x86 ELF program or library;
  * -ENOMEM.

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/search.h"
 
 struct insn_map *insn_map_new(void)
 {
@@ -103,17 +104,7 @@ const char *insn_map_function(const struct insn_map *map, const struct insn_site
 
 size_t insn_map_lower_bound(const struct insn_map *map, uint64_t offset)
 {
-	size_t low = 0, high = map->count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (map->sites[mid].offset < offset)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return LOWER_BOUND(map->sites, map->count, offset, offset);
 }
 
 size_t insn_map_count_trusted(const struct insn_map *map)

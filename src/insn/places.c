@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "insn/decode.h"
 #include "insn/flow.h"
@@ -179,19 +177,15 @@ int insn_places_of(const void *bytes, size_t size, struct insn_places *ret)
 
 int insn_places_fd(int fd, struct insn_places *ret)
 {
-	struct stat st;
+	size_t size;
 	void *bytes;
 	int r;
 
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (!S_ISREG(st.st_mode) || st.st_size <= 0)
-		return -ENOEXEC;
-	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (bytes == MAP_FAILED)
-		return -errno;
-	r = insn_places_of(bytes, (size_t)st.st_size, ret);
-	(void)munmap(bytes, (size_t)st.st_size);
+	r = insn_file_map(fd, &bytes, &size);
+	if (r < 0)
+		return r;
+	r = insn_places_of(bytes, size, ret);
+	insn_file_unmap(bytes, size);
 	return r;
 }
 

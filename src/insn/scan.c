@@ -17,10 +17,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/search.h"
 #include "insn/decode.h"
 #include "insn/ehframe.h"
 #include "insn/flow.h"
@@ -243,19 +242,11 @@ static int follow_entries(struct scan *s, struct region *region)
 /* The region with the address, if it has open candidates. */
 static struct region *open_region_at(struct scan *s, uint64_t vaddr)
 {
-	size_t low = 0, high = s->region_count;
+	size_t n = UPPER_BOUND(s->regions, s->region_count, flow.start, vaddr);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (s->regions[mid].flow.start <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low == 0 || vaddr >= s->regions[low - 1].flow.end || !is_open(s, &s->regions[low - 1]))
+	if (n == 0 || vaddr >= s->regions[n - 1].flow.end || !is_open(s, &s->regions[n - 1]))
 		return NULL;
-	return &s->regions[low - 1];
+	return &s->regions[n - 1];
 }
 
 static int follow_pointer(void *arg, uint64_t vaddr)
@@ -480,18 +471,14 @@ int insn_scan_elf(const void *bytes, size_t size, struct insn_map **ret_map)
 
 int insn_scan_fd(int fd, struct insn_map **ret_map)
 {
-	struct stat st;
+	size_t size;
 	void *bytes;
 	int r;
 
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (!S_ISREG(st.st_mode) || st.st_size <= 0)
-		return -ENOEXEC;
-	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (bytes == MAP_FAILED)
-		return -errno;
-	r = insn_scan_elf(bytes, (size_t)st.st_size, ret_map);
-	(void)munmap(bytes, (size_t)st.st_size);
+	r = insn_file_map(fd, &bytes, &size);
+	if (r < 0)
+		return r;
+	r = insn_scan_elf(bytes, size, ret_map);
+	insn_file_unmap(bytes, size);
 	return r;
 }

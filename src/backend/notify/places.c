@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/search.h"
 
 int points_init(struct notify *n, const struct backend_options *options)
 {
@@ -115,17 +116,7 @@ static void look_for_places(struct code_module *module, int fd)
 
 static size_t lower_bound(const struct task_code *code, uint64_t address)
 {
-	size_t low = 0, high = code->n_places;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (code->places[mid].address < address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return LOWER_BOUND(code->places, code->n_places, address, address);
 }
 
 struct code_place *code_place_find(const struct task_code *code, uint64_t address)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/search.h"
 
 _Static_assert(SPIN_DIGEST == HASH_BYTES, "digests are hashes");
 
@@ -37,17 +38,7 @@ void spin_deinit(struct spin *spin)
 
 static size_t journal_place(const struct spin *spin, uint64_t address)
 {
-	size_t low = 0, high = spin->n_journal;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (spin->journal[mid].address < address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return LOWER_BOUND(spin->journal, spin->n_journal, address, address);
 }
 
 static void journal_byte(struct spin *spin, uint64_t address, unsigned char before, unsigned char after)
