@@ -64,7 +64,8 @@ view() {
 	check 'no controlling terminal' 'none' "$(c sh -c '(: < /dev/tty) 2>/dev/null || echo none')"
 	check 'private /tmp, but for the current directory' "$(case $PWD in /tmp/*) echo 1 ;; *) echo 0 ;; esac)" \
 		"$(c --private-tmp --cwd=/ --cow-cwd sh -c 'ls -A /tmp | wc -l')"
-	check 'nice' '0' "$(c nice)"
+	# who may not raise itself keeps what it has: these tests may run beside something more important
+	check 'nice' "$([ "$mode" = user ] && [ "$(nice)" -gt 0 ] && nice || echo 0)" "$(c nice)"
 }
 
 layers() {
