@@ -248,6 +248,31 @@ static int report_spin(struct notify *n, struct notify_task *t, bool idle, bool 
 	return queue_push(&n->queue, &event);
 }
 
+/*
+ * A step's SIGTRAP is forced by the kernel: where it is blocked, it loses its handler and is blocked no more. When a look comes depends on the host,
+ * so nothing may be left of it: for its time the signal is not blocked. True if it was.
+ */
+static bool unblock_trap(pid_t tid, uint64_t *ret_mask)
+{
+	uint64_t open;
+
+	if (ptrace(PTRACE_GETSIGMASK, tid, (void *)sizeof(*ret_mask), ret_mask) < 0 || !(*ret_mask & 1ull << (SIGTRAP - 1)))
+		return false;
+	open = *ret_mask & ~(1ull << (SIGTRAP - 1));
+	return ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof(open), &open) == 0;
+}
+
+static int look_through(struct look *look)
+{
+	uint64_t mask = 0;
+	bool unblocked = unblock_trap(look->t->tid, &mask);
+	int r = step_through(look);
+
+	if (unblocked)
+		(void)ptrace(PTRACE_SETSIGMASK, look->t->tid, (void *)sizeof(mask), &mask); /* unless it is dying */
+	return r;
+}
+
 /* Steps the stopped task; a loop that is found is reported. again: it was in one, and has not run since. */
 static int look_for_loop(struct notify *n, struct notify_task *t, uint64_t steps, uint64_t turn, bool again)
 {
@@ -264,7 +289,7 @@ static int look_for_loop(struct notify *n, struct notify_task *t, uint64_t steps
 	r = spin_init(&look->spin, sizeof(look->state), steps, turn);
 	if (r < 0)
 		return r;
-	r = step_through(look);
+	r = look_through(look);
 	if (r == LOOKED_FOUND) {
 		(void)take_ptr(loop);
 		idle = keep_loop(look) && again;
