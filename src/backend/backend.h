@@ -37,7 +37,8 @@ struct backend_options {
 	void *listener_arg;
 	uint64_t spin_limit_ns;   /* real time after which a task that computes is stopped for others that wait (EVENT_SPIN); 0: never */
 	struct insn_store *code;  /* where instructions that show the host are, for replacing them; borrowed; NULL: they stay */
-	bool tsc_faults;          /* the filter was made so (backend_filter_fault_tsc()): RDTSC and RDTSCP are not replaced */
+	bool tsc_faults;          /* the filter was made so (backend_filter_fault_tsc()): RDTSC and RDTSCP fault wherever they are */
+	bool tsc_stays;           /* then they are not replaced. If they are, less is left to a signal that a program may have a handler for */
 	struct processor_answers *processor; /* what is known of the processor (backend/processor_answers.h); borrowed; with code only */
 	char **place_modules;     /* file names or paths with wildcards, in whose code places are counted; none: see points.h */
 	size_t n_place_modules;
@@ -51,11 +52,15 @@ struct backend_options {
 struct backend_filter *backend_filter_new(bool allow_uncontrolled, bool ask_brk, struct error *err);
 /* Does a call with this third argument surely run without a word to anybody? */
 bool backend_filter_passes(long nr, uint64_t third);
-/* Who installs the filter has RDTSC and RDTSCP fault from then on, and all its descendants. Where processor_tsc_faults() says that they do. */
+/* With this filter RDTSC and RDTSCP fault. Where processor_tsc_faults() says that they do. */
 void backend_filter_fault_tsc(struct backend_filter *filter);
 struct backend_filter *backend_filter_free(struct backend_filter *filter);
 
-/* struct container_spec.install_filter: runs in the guest; async-signal-safe; returns 0 or -errno. */
+/*
+ * struct container_spec.install_filter: runs in the guest; async-signal-safe; returns 0 or -errno. backend_filter_prepare() comes first, before
+ * any other filter, which may forbid what it does: from then on RDTSC faults, if it is to, in all descendants as well.
+ */
+int backend_filter_prepare(const struct backend_filter *filter);
 int backend_filter_install(void *filter);
 
 /* Seizes the process. *ret_guest is the caller's until backend_close(). */

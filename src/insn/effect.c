@@ -17,7 +17,6 @@ static bool leaves_user_mode(ZydisMnemonic mnemonic)
 	case ZYDIS_MNEMONIC_INT1:
 	case ZYDIS_MNEMONIC_INT3:
 	case ZYDIS_MNEMONIC_UD2:
-	case ZYDIS_MNEMONIC_CLTS: /* what replaces some of those below */
 	case ZYDIS_MNEMONIC_RDPMC:
 	case ZYDIS_MNEMONIC_RDPRU:
 	case ZYDIS_MNEMONIC_RDTSC:

@@ -7,44 +7,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/search.h"
 
-static const uint8_t clts[INSN_PATCH_MAX] = { 0x0f, 0x06 };
-
-/* Where the changed bytes begin, from the start of the instruction, and how many there are. */
-static unsigned changed_at(const struct insn_site *site)
+struct insn_patch insn_patch_site(const struct insn_site *site, uint64_t address)
 {
-	return site->kind == INSN_XBEGIN ? site->opcode_at : site->opcode_at + 1u;
-}
-
-static unsigned changed_len(const struct insn_site *site)
-{
-	return site->kind == INSN_XBEGIN ? 2 : 1;
-}
-
-void insn_patch_site(const struct insn_site *site, uint64_t address, struct insn_patch *ret)
-{
-	unsigned at = changed_at(site), len = changed_len(site);
-
-	*ret = (struct insn_patch){ .address = address + at, .len = (uint8_t)len, .site = site };
-	memcpy(ret->bytes, clts + sizeof(clts) - len, len);
-	memcpy(ret->original, site->bytes + at, len);
-}
-
-/* Cuts a write to [start, start + len): false when nothing is left. */
-static bool clip(struct insn_patch *patch, uint64_t start, uint64_t len)
-{
-	unsigned from = patch->address < start ? (unsigned)(start - patch->address) : 0;
-	uint64_t last = start + (len - 1);
-
-	while (patch->len > from && patch->address + patch->len - 1 > last)
-		patch->len--;
-	if (from >= patch->len)
-		return false;
-	patch->address += from;
-	patch->len = (uint8_t)(patch->len - from);
-	memmove(patch->bytes, patch->bytes + from, patch->len);
-	memmove(patch->original, patch->original + from, patch->len);
-	return true;
+	return (struct insn_patch){ .address = address + site->opcode_at, .original = site->bytes[site->opcode_at], .site = site };
 }
 
 /* Sites that have a byte at or behind offset: those that begin up to 14 bytes before it, too. */
@@ -83,8 +50,8 @@ int insn_patch_mapping(const struct insn_map *map, unsigned kinds, uint64_t offs
 
 		if (!insn_is_replaced(site, kinds))
 			continue;
-		insn_patch_site(site, address + (site->offset - offset), &list[n]);
-		n += clip(&list[n], address, len);
+		list[n] = insn_patch_site(site, address + (site->offset - offset));
+		n += list[n].address - address < len;
 	}
 	*ret = n ? take_ptr(list) : NULL;
 	return (int)n;
@@ -114,17 +81,7 @@ int insn_traps_copy(struct insn_traps *to, const struct insn_traps *from)
 /* The index of the first trap at or behind address. */
 static size_t lower_bound(const struct insn_traps *traps, uint64_t address)
 {
-	size_t low = 0, high = traps->count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (traps->items[mid].address < address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return LOWER_BOUND(traps->items, traps->count, address, address);
 }
 
 void insn_traps_unmap(struct insn_traps *traps, uint64_t address, uint64_t len)
@@ -189,30 +146,16 @@ int insn_traps_map(struct insn_traps *traps, const struct insn_map *map, unsigne
 	return 0;
 }
 
-const struct insn_site *insn_traps_find(const struct insn_traps *traps, uint64_t rip, uint64_t *ret_start)
+const struct insn_site *insn_traps_find(const struct insn_traps *traps, uint64_t address, uint64_t *ret_start)
 {
-	size_t next = rip == UINT64_MAX ? traps->count : lower_bound(traps, rip + 1);
+	size_t next = UPPER_BOUND(traps->items, traps->count, address, address);
 	const struct insn_trap *trap;
 
 	if (next == 0)
 		return NULL;
 	trap = &traps->items[next - 1];
-	if (rip - trap->address > trap->site.opcode_at)
+	if (address - trap->address != trap->site.opcode_at)
 		return NULL;
 	*ret_start = trap->address;
 	return &trap->site;
-}
-
-void insn_traps_restore(const struct insn_traps *traps, uint64_t address, void *bytes, size_t len)
-{
-	size_t i = lower_bound(traps, address < INSN_MAX_LENGTH ? 0 : address - (INSN_MAX_LENGTH - 1));
-	struct insn_patch patch;
-
-	if (len == 0 || len - 1 > UINT64_MAX - address)
-		return;
-	for (; i < traps->count && traps->items[i].address <= address + (len - 1); i++) {
-		insn_patch_site(&traps->items[i].site, traps->items[i].address, &patch);
-		if (clip(&patch, address, len))
-			memcpy((char *)bytes + (patch.address - address), patch.original, patch.len);
-	}
 }

@@ -2,38 +2,34 @@
 /*
  * What to write into a guest's text so that an instruction traps, and how to know it again when it does.
  *
- * The trap is CLTS (0F 06), a privileged instruction without operands: a general protection fault in user mode (SDM volume 2, CLTS), the
- * guest stops with SIGSEGV of si_code SI_KERNEL, RIP at the instruction. UD2 would come as SIGILL, but hypervisors intercept #UD, which
- * makes it half as dear again (tests/bench/floor.c: 13 us against 21). INT3 is a trap that leaves RIP behind it, and its SIGTRAP is
- * shared with single steps, breakpoints of debuggers and all other ptrace stops. All these instructions but XBEGIN are 0F xx,
- * so that only the one byte behind 0F changes. Prefixes stay (the processor takes them before CLTS too, and reports their address), the
- * write is atomic and cannot be torn by a page border, and one who jumps behind a prefix still traps. XBEGIN (C7 F8)
- * changes in both bytes. The rest of the instruction stays as it was: it is never executed, and what the guest reads of
- * its own text differs in one or two bytes.
+ * The trap is INT3 (CC) in place of the first opcode byte: one byte, so the write is atomic and cannot be torn by a page border. Prefixes
+ * stay, and one who jumps behind a prefix still traps. The guest stops with SIGTRAP of the kernel's (si_code SI_KERNEL, where a step has
+ * TRAP_TRACE), RIP behind the byte. UD2 would do as well, but hypervisors intercept it, which makes it half as dear again (tests/bench/floor.c:
+ * 13 us against 21), and some intercept general protection faults (that of CLTS, say), too. Above all the kernel forces such signals: a thread
+ * that blocks or ignores one finds it unblocked and its handler gone, for the whole process. Programs can do without their handler
+ * of SIGTRAP; without that of SIGSEGV a Java or Go program dies at its next null pointer.
+ * The rest of the instruction stays as it was: it is never executed, and what the guest reads of its own text differs in one byte.
  */
 #ifndef HS_INSN_PATCH_H
 #define HS_INSN_PATCH_H
 
 #include "insn/map.h"
 
-#define INSN_PATCH_MAX 2
+#define INSN_TRAP 0xcc
 
-/* One write: len bytes at a guest address. */
+/* One write: INSN_TRAP at a guest address. */
 struct insn_patch {
 	uint64_t address;
-	uint8_t len;			  /* 1 or 2 */
-	uint8_t bytes[INSN_PATCH_MAX];	  /* to be written */
-	uint8_t original[INSN_PATCH_MAX]; /* what must be there before; writing it back restores */
-	const struct insn_site *site;	  /* in the map */
+	uint8_t original;	      /* what must be there before; writing it back restores */
+	const struct insn_site *site; /* in the map */
 };
 
 /* The write that replaces a site which begins at the guest address: always possible. */
-void insn_patch_site(const struct insn_site *site, uint64_t address, struct insn_patch *ret);
+struct insn_patch insn_patch_site(const struct insn_site *site, uint64_t address);
 
 /*
- * The writes for a mapping of file bytes [offset, offset + len) at a guest address: all trusted sites of these kinds that have a byte
- * to be replaced in it; a site that straddles the end of the mapping gives the bytes that are inside. *ret is the
- * caller's (NULL when there is none). The number of writes or -ENOMEM; -EINVAL when the range overflows.
+ * The writes for a mapping of file bytes [offset, offset + len) at a guest address: all trusted sites of these kinds whose byte to be
+ * replaced is in it. *ret is the caller's (NULL when there is none). The number of writes or -ENOMEM; -EINVAL when the range overflows.
  */
 int insn_patch_mapping(const struct insn_map *map, unsigned kinds, uint64_t offset, uint64_t len, uint64_t address,
 		       struct insn_patch **ret);
@@ -51,7 +47,7 @@ struct insn_traps {
 };
 
 struct insn_trap {
-	uint64_t address; /* of the first byte of the instruction: RIP when it traps */
+	uint64_t address; /* of the first byte of the instruction */
 	struct insn_site site;
 };
 
@@ -63,14 +59,7 @@ int insn_traps_copy(struct insn_traps *to, const struct insn_traps *from);
 int insn_traps_map(struct insn_traps *traps, const struct insn_map *map, unsigned kinds, uint64_t offset, uint64_t len,
 		   uint64_t address);
 void insn_traps_unmap(struct insn_traps *traps, uint64_t address, uint64_t len);
-/*
- * The site for a guest that trapped at rip; NULL when the guest's own instruction did. rip may point behind prefixes of
- * the instruction: *ret_start is where it begins.
- */
-const struct insn_site *insn_traps_find(const struct insn_traps *traps, uint64_t rip, uint64_t *ret_start);
-
-/* Undoes the replacements in bytes of guest text [address, address + len), for a debugger or for showing code to a
- * person. */
-void insn_traps_restore(const struct insn_traps *traps, uint64_t address, void *bytes, size_t len);
+/* The site whose INSN_TRAP is at the address, which is RIP - 1 when it traps; NULL: none. *ret_start is where the instruction begins. */
+const struct insn_site *insn_traps_find(const struct insn_traps *traps, uint64_t address, uint64_t *ret_start);
 
 #endif

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "insn/decode.h"
 #include "insn/flow.h"
@@ -44,8 +43,8 @@ bool insn_is_steppable(const uint8_t *code, size_t len, bool *ret_repeats)
 	if (i == len || is_refused(code[i]))
 		return false;
 	*ret_repeats = repeats && is_string(code[i]);
-	/* SYSCALL, CLTS, UD2, SYSENTER */
-	return code[i] != 0x0f || (i + 1 < len && !memchr("\x05\x06\x0b\x34", code[i + 1], 4));
+	/* SYSCALL, SYSENTER, UD2 */
+	return code[i] != 0x0f || (i + 1 < len && code[i + 1] != 0x05 && code[i + 1] != 0x34 && code[i + 1] != 0x0b);
 }
 
 static int add(struct list *list, uint64_t vaddr)

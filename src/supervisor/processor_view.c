@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <sys/auxv.h>
 
+#include "backend/processor.h"
 #include "engine/time/clock.h"
 #include "insn/cpuid.h"
 
@@ -34,5 +35,13 @@ int processor_describe(struct engine_options *options, struct processor_answers 
 	options->set_hwcap = !options->keep_instructions;
 	options->hwcap = cpuid_hwcap(&model, processor_ask, answers);
 	options->hwcap2 = cpuid_hwcap2(&model, processor_ask, answers, getauxval(AT_HWCAP2));
+	return 0;
+}
+
+int processor_choose_tsc(enum run_tsc how, bool *ret_faults, struct error *err)
+{
+	*ret_faults = how != RUN_TSC_REPLACE && processor_tsc_faults();
+	if (how == RUN_TSC_FAULT && !*ret_faults)
+		return error_set(err, ENOTSUP, "--tsc=fault: RDTSC cannot be made to fault on this host; --tsc=replace works everywhere");
 	return 0;
 }

@@ -23,7 +23,7 @@ struct backend_adoption;
  * touched, nothing is forwarded. Everything is borrowed but the container, which is destroyed at the end.
  */
 struct run_host {
-	struct container *container; /* waits for its go-ahead; its filter is the one of backend_filter_new(). NULL: adopt */
+	struct container *container; /* waits for its go-ahead; its filter is the one of backend_filter_new(), prepared as processor_choose_tsc() says. NULL: adopt */
 	const struct backend_adoptee *adopt; /* a container of another runtime */
 	const int *signals;          /* host signals that are handed to .signal, ended by 0 */
 	/* One of them came. 0: go on; 1: everything is killed, the run ends (RUN_KILLED); -errno with a message. */
@@ -37,7 +37,7 @@ struct run_host {
 	void *arg;
 };
 
-/* How RDTSC and RDTSCP are put under control. */
+/* How RDTSC and RDTSCP are put under control: replaced, and faulting beside that where they do; only one of the two. */
 enum run_tsc { RUN_TSC_AUTO = 0, RUN_TSC_REPLACE, RUN_TSC_FAULT };
 
 /* Everything is borrowed. */
@@ -48,7 +48,11 @@ struct run_request {
 	bool no_pin;
 	bool pace; /* waiting takes its real time (pace.h) */
 	uint64_t spin_limit_ns; /* real time; 0: none */
-	enum run_tsc tsc; /* only where the container is made here; else they are replaced */
+	/*
+	 * In an adopted container they are only replaced: the runtime's thread, in Go, reads the counter itself until it executes the
+	 * program, and might be led away from that by a signal.
+	 */
+	enum run_tsc tsc;
 	const char *cache_dir; /* where results of scanning code are kept across runs; NULL: nowhere */
 	char **place_modules; /* see struct backend_options */
 	size_t n_place_modules;

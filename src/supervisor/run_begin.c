@@ -60,6 +60,13 @@ void run_list_outside(int fds[MAX_OUTSIDE + 1], unsigned preserved)
 	fds[n] = -1;
 }
 
+static int install_filter(void *filter)
+{
+	int r = backend_filter_prepare(filter);
+
+	return r < 0 ? r : backend_filter_install(filter);
+}
+
 /* Makes the container; the relay of its terminal where it has one. */
 static int make_container(struct run *run, struct error *err)
 {
@@ -71,7 +78,7 @@ static int make_container(struct run *run, struct error *err)
 		return err->code ? -err->code : -ENOMEM;
 	if (run->tsc_faults)
 		backend_filter_fault_tsc(run->filter);
-	run->spec.install_filter = backend_filter_install;
+	run->spec.install_filter = install_filter;
 	run->spec.filter_arg = run->filter;
 	r = container_create(&run->spec, &run->container, err);
 	if (r < 0)
@@ -111,6 +118,7 @@ static int start_guest(struct run *run, struct error *err)
 		.listener_arg = host ? host->arg : NULL,
 		.code = run->code,
 		.tsc_faults = run->tsc_faults,
+		.tsc_stays = run->request->tsc == RUN_TSC_FAULT,
 		.processor = &run->processor,
 		.spin_limit_ns = run->request->spin_limit_ns,
 		.place_modules = run->request->place_modules,
@@ -216,9 +224,10 @@ static int prepare_processor(struct run *run, struct error *err)
 	r = processor_check(&request->engine, &run->processor, err);
 	if (r < 0 || request->engine.keep_instructions)
 		return r;
-	run->tsc_faults = request->tsc != RUN_TSC_REPLACE && !request->host && processor_tsc_faults();
-	if (request->tsc == RUN_TSC_FAULT && !request->host && !run->tsc_faults)
-		return error_set(err, ENOTSUP, "--tsc=fault: RDTSC cannot be made to fault on this host; --tsc=replace works everywhere");
+	if (!request->host || !request->host->adopt)
+		r = processor_choose_tsc(request->tsc, &run->tsc_faults, err);
+	if (r < 0)
+		return r;
 	run->code = insn_store_new(request->cache_dir);
 	return run->code ? 0 : error_errno(err, ENOMEM, "maps of instructions");
 }

@@ -156,10 +156,10 @@ static void __attribute__((noreturn)) trap_ud2(void)
 		__asm__ volatile("ud2");
 }
 
-static void __attribute__((noreturn)) trap_clts(void)
+static void __attribute__((noreturn)) trap_int3(void)
 {
 	for (;;)
-		__asm__ volatile("clts");
+		__asm__ volatile("int3");
 }
 
 /* An instruction that traps, `skip` bytes of which are still ahead then: the stop, what it is, registers out and in, on. */
@@ -244,6 +244,6 @@ int main(void)
 	(void)printf("\"notification\": %.0f, ", notified(shared));
 	(void)printf("\"memory_read\": %.0f, ", memory_read());
 	(void)printf("\"trap_ud2\": %.0f, ", trapped(trap_ud2, 2));
-	(void)printf("\"trap_clts\": %.0f}\n", trapped(trap_clts, 2));
+	(void)printf("\"trap_int3\": %.0f}\n", trapped(trap_int3, 0));
 	return 0;
 }

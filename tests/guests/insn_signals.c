@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Instructions beside the program's own use of the signal that they come as, SIGSEGV, and of SIGILL. */
+/*
+ * Instructions beside the program's own use of the signals that they may come as: SIGTRAP where replaced, SIGSEGV where they fault. Last of all: what
+ * is kept of a signal that was blocked, which the kernel ends when it has to force it: of SIGTRAP, where they are replaced, nothing.
+ */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,13 +33,24 @@ static void show(const char *what)
 	caught = code = 0;
 }
 
+static void kept(int signo)
+{
+	struct sigaction action;
+	sigset_t blocked;
+
+	(void)sigprocmask(SIG_SETMASK, NULL, &blocked);
+	(void)sigaction(signo, NULL, &action);
+	printf("signal %d: %s, %s\n", signo, sigismember(&blocked, signo) ? "blocked" : "not blocked",
+	       action.sa_sigaction == on_signal ? "handled" : "not handled");
+}
+
 int main(void)
 {
-	static const int signals[] = { SIGILL, SIGSEGV };
+	static const int signals[] = { SIGILL, SIGSEGV, SIGTRAP };
 	struct sigaction action = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
 	sigset_t all;
 
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 3; i++)
 		(void)sigaction(signals[i], &action, NULL);
 	show("with handlers");
 	/* The program's own faults are its own. */
@@ -44,12 +58,15 @@ int main(void)
 		__asm__ volatile("ud2");
 	show("its own ud2");
 	if (sigsetjmp(back, 1) == 0)
+		__asm__ volatile("int3");
+	show("its own int3");
+	if (sigsetjmp(back, 1) == 0)
 		*(volatile int *)sysconf(_SC_ARG_MAX) = 1;
 	show("its own bad address");
 	if (sigsetjmp(back, 1) == 0)
 		__asm__ volatile("hlt");
 	show("its own forbidden instruction");
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		if (sigsetjmp(back, 1) == 0)
 			(void)raise(signals[i]);
 		show("sent by itself");
@@ -58,10 +75,12 @@ int main(void)
 	(void)sigprocmask(SIG_BLOCK, &all, NULL);
 	show("blocked");
 	for (int i = 0; i < 2; i++)
+		kept(signals[i]);
+	for (int i = 0; i < 3; i++)
 		(void)signal(signals[i], SIG_IGN);
 	show("blocked and ignored");
 	(void)sigprocmask(SIG_UNBLOCK, &all, NULL);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 3; i++)
 		(void)signal(signals[i], SIG_IGN);
 	show("ignored");
 	return 0;

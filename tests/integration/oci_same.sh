@@ -54,6 +54,42 @@ for i in 1 2 3 4 5; do
 	ok "exec: event log of run $i" cmp -s joined.log.1 "joined.log.$i"
 done
 ok "exec: an event with a name" grep -q '"kind":"outside","what":"join"' joined.log.1
+# ---- RDTSC: as in hermit run ----
+bundle counter '/bin/mapped private; /bin/mapped generated' '.annotations = {"org.hermit.tsc": "fault"}'
+if ${CC##ccache } -O2 -static -o "$work/rootfs/bin/mapped" "$top_srcdir/tests/guests/insn_mapped.c" 2>cc.err; then
+	run rt run --bundle counter c
+	if [ "$status" = 0 ]; then
+		echo "RDTSC faults here"
+		cp out counter.fault
+		bundle counter '/bin/mapped private; /bin/mapped generated; read x'
+		for i in 1 2; do
+			rt create --bundle counter c <in >counter.out 2>&1
+			rt start c
+			until_true [ "$(wc -l <counter.out)" -ge 2 ] || fail "RDTSC: nothing was printed"
+			run rt exec c /bin/mapped generated
+			expect 0 "RDTSC in code made at run time, exec"
+			cat out >>counter.out
+			cp counter.out counter.$i
+			echo >&8
+			until_true is_gone "$(field c .supervisor.pid)"
+			rt delete c
+			ok "RDTSC is the same, faulting or replaced" [ "$(head -n 2 counter.$i)" = "$(cat counter.fault)" ]
+		done
+		ok "RDTSC in code made at run time: the same each time" cmp counter.1 counter.2
+	else
+		expect 1 "RDTSC that has to fault"
+		expect_err_has '--tsc=fault: RDTSC cannot be made to fault on this host' "RDTSC that does not fault"
+	fi
+	bundle counter '/bin/mapped private' '.annotations = {"org.hermit.tsc": "replace"}'
+	run rt run --bundle counter c
+	expect 0 "RDTSC is replaced"
+	cp out counter.replaced
+	run rt run --bundle counter c
+	ok "RDTSC that is replaced: the same each time" cmp out counter.replaced
+else
+	cat cc.err
+	echo "RDTSC in a container is not tested: no static C library"
+fi
 # ---- options ----
 seeded='head -c 8 /dev/urandom | md5sum; date +%Y'
 bundle other "$seeded" '.annotations = {"org.hermit.seed": "1"}'

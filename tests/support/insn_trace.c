@@ -49,17 +49,18 @@ static void __attribute__((noreturn)) die(const char *what)
 
 static void apply(struct tracer *t, const struct insn_patch *patch)
 {
-	uint8_t now[INSN_PATCH_MAX];
+	const uint8_t trap = INSN_TRAP;
+	uint8_t now;
 
-	if (pread(t->mem_fd, now, patch->len, (off_t)patch->address) != patch->len)
+	if (pread(t->mem_fd, &now, 1, (off_t)patch->address) != 1)
 		die("read text");
-	if (!memcmp(now, patch->bytes, patch->len))
+	if (now == INSN_TRAP)
 		return; /* seen before */
-	if (memcmp(now, patch->original, patch->len)) {
+	if (now != patch->original) {
 		errno = EILSEQ;
 		die("text is not as scanned");
 	}
-	if (pwrite(t->mem_fd, patch->bytes, patch->len, (off_t)patch->address) != patch->len)
+	if (pwrite(t->mem_fd, &trap, 1, (off_t)patch->address) != 1)
 		die("write text");
 	t->patched++;
 }
@@ -141,7 +142,7 @@ static bool handle_trap(struct tracer *t)
 
 	if (ptrace(PTRACE_GETREGS, t->tid, 0, &user) < 0)
 		die("registers");
-	site = insn_traps_find(&t->traps, user.rip, &start);
+	site = insn_traps_find(&t->traps, user.rip - 1, &start);
 	if (!site)
 		return false;
 	regs = from_user(&user);
@@ -176,7 +177,7 @@ static int handle_stop(struct tracer *t, int status)
 	}
 	if (status >> 16) /* a new thread, which begins with a SIGSTOP of the kernel's */
 		return 0;
-	if (WSTOPSIG(status) == SIGSEGV && handle_trap(t))
+	if (WSTOPSIG(status) == SIGTRAP && handle_trap(t))
 		return 0;
 	return WSTOPSIG(status) == SIGSTOP ? 0 : WSTOPSIG(status);
 }

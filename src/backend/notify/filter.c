@@ -162,14 +162,17 @@ static int set_filter_somehow(const struct sock_fprog *program)
 	return fd;
 }
 
+int backend_filter_prepare(const struct backend_filter *filter)
+{
+	/* survives execve and is inherited */
+	return filter->fault_tsc && prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) < 0 ? -errno : 0;
+}
+
 int backend_filter_install(void *arg)
 {
 	const struct backend_filter *filter = arg;
 	long fd;
 
-	/* survives execve and is inherited */
-	if (filter->fault_tsc && prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) < 0)
-		return -errno;
 	fd = set_filter_somehow(&filter->program);
 	if (fd < 0)
 		return (int)fd;

@@ -85,6 +85,7 @@ struct notify {
 	struct pollfd *own_polls; /* room for notify_own_polls() */
 	struct insn_store *code; /* borrowed; NULL: instructions stay as they are */
 	unsigned kinds;          /* of instructions that are replaced: INSN_KINDS_ */
+	unsigned faulting_kinds; /* of those that the processor makes fault, wherever they are */
 	struct processor_answers *processor; /* borrowed; unless there is no code */
 	int signal_fd; /* SIGCHLD and the host signals of the run */
 	int proc_fd;   /* the supervisor's /proc */

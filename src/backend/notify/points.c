@@ -77,11 +77,36 @@ static int take_stop(struct notify *n, struct notify_task *t, int r, int status)
 	return r < 0 ? r : 0;
 }
 
+/* A place may begin with an instruction that is replaced: of the two breakpoints there is one. */
+static bool is_replaced(const struct notify_task *t, uint64_t address)
+{
+	uint64_t start;
+
+	return insn_traps_find(&t->process->code->traps, address, &start) != NULL;
+}
+
+/* As if it had just come to the breakpoint of an instruction that is replaced. */
+static int trap_there(struct notify *n, struct notify_task *t, uint64_t address)
+{
+	struct event event = { .kind = EVENT_TRAP };
+	int r;
+
+	t->siginfo = (siginfo_t){ .si_signo = SIGTRAP, .si_code = SI_KERNEL };
+	r = set_rip(t->tid, address + 1);
+	if (r == 0)
+		r = trap_recognise(n, t, &event);
+	if (r > 0)
+		r = notify_report(n, t, &event);
+	return r == -ESRCH ? 0 : r;
+}
+
 /* The instruction under the breakpoint. */
 static int step_over(struct notify *n, struct notify_task *t, const struct code_place *place)
 {
 	int status = 0, r, put;
 
+	if (is_replaced(t, place->address))
+		return trap_there(n, t, place->address);
 	r = place->retired ? 0 : poke(t->tid, place->address, place->original);
 	if (r < 0)
 		return r == -ESRCH ? 0 : r;
@@ -221,7 +246,7 @@ static int retire(struct notify *n, const struct notify_task *t, struct code_pla
 {
 	place->retired = true;
 	n->guest.preempt_cost.retired++;
-	return poke(t->tid, place->address, place->original);
+	return is_replaced(t, place->address) ? 0 : poke(t->tid, place->address, place->original);
 }
 
 /* The task stands before the place. */
@@ -255,7 +280,7 @@ int points_recognise(struct notify *n, struct notify_task *t)
 	if (r < 0)
 		return r;
 	place = code_place_find(t->process->code, rip - 1);
-	if (!place)
+	if (!place || place->retired)
 		return 0;
 	r = set_rip(t->tid, place->address);
 	if (r == 0)

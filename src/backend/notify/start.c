@@ -172,7 +172,8 @@ static struct notify *notify_new(const struct backend_options *options)
 	n->guest.abilities = GUEST_CAN_HOOK | GUEST_CAN_PATCH | GUEST_CAN_STEP;
 	n->signal_fd = n->proc_fd = n->root_fd = n->pid_namespace = -1;
 	n->code = options->code;
-	n->kinds = options->tsc_faults ? INSN_KINDS_ALL & ~INSN_KINDS_TSC : INSN_KINDS_ALL;
+	n->faulting_kinds = options->tsc_faults ? INSN_KINDS_TSC : 0;
+	n->kinds = options->tsc_stays ? INSN_KINDS_ALL & ~n->faulting_kinds : INSN_KINDS_ALL;
 	n->processor = options->processor;
 	n->spin_limit_ms = options->spin_limit_ns / 1000000;
 	n->self = getpid();

@@ -24,11 +24,11 @@ enum written { WRITTEN_NOW, WRITTEN_BEFORE, NOT_WRITTEN };
 /* Puts one patch into a copy of the text around it. */
 static enum written apply_patch(const struct insn_patch *patch, uint8_t *now)
 {
-	if (memcmp(now, patch->bytes, patch->len) == 0)
+	if (*now == INSN_TRAP)
 		return WRITTEN_BEFORE;
-	if (memcmp(now, patch->original, patch->len) != 0)
+	if (*now != patch->original)
 		return NOT_WRITTEN;
-	memcpy(now, patch->bytes, patch->len);
+	*now = INSN_TRAP;
 	return WRITTEN_NOW;
 }
 
@@ -37,31 +37,39 @@ static size_t count_near(const struct insn_patch *patches, size_t count)
 {
 	size_t n = 1;
 
-	while (n < count && patches[n].address + patches[n].len - patches[0].address <= PAGE)
+	while (n < count && patches[n].address - patches[0].address < PAGE)
 		n++;
 	return n;
 }
 
+/* Instructions that could not be replaced, unless they fault wherever they are. */
+static void miss(const struct notify *n, const struct insn_patch *patches, size_t count, struct code_found *found)
+{
+	for (size_t i = 0; i < count; i++)
+		found->missed += !(n->faulting_kinds >> patches[i].site->kind & 1);
+}
+
 /* Patches that are near each other: read and written in one piece, as each request costs as much as all the bytes. */
-static void write_near(int memory_fd, const struct insn_patch *patches, size_t count, struct code_found *found)
+static void write_near(const struct notify *n, int memory_fd, const struct insn_patch *patches, size_t count, struct code_found *found)
 {
 	uint64_t start = patches[0].address;
-	size_t len = (size_t)(patches[count - 1].address + patches[count - 1].len - start);
+	size_t len = (size_t)(patches[count - 1].address - start) + 1;
 	unsigned replaced = 0;
 	uint8_t text[PAGE];
 
 	if (pread(memory_fd, text, len, (off_t)start) != (ssize_t)len) {
-		found->missed += count;
+		miss(n, patches, count, found);
 		return;
 	}
 	for (size_t i = 0; i < count; i++) {
 		enum written written = apply_patch(&patches[i], text + (patches[i].address - start));
 
 		replaced += written == WRITTEN_NOW;
-		found->missed += written == NOT_WRITTEN;
+		if (written == NOT_WRITTEN)
+			miss(n, &patches[i], 1, found);
 	}
 	if (replaced && pwrite(memory_fd, text, len, (off_t)start) != (ssize_t)len)
-		found->missed += replaced;
+		miss(n, patches, count, found);
 	else
 		found->replaced += replaced;
 }
@@ -76,7 +84,7 @@ static int write_patches(struct notify *n, const struct notify_task *t, const st
 		return memory_fd;
 	for (size_t i = 0; i < count; i += near) {
 		near = count_near(patches + i, count - i);
-		write_near(memory_fd, patches + i, near, found);
+		write_near(n, memory_fd, patches + i, near, found);
 	}
 	return 0;
 }
@@ -107,10 +115,10 @@ static int replace_in(struct notify *n, const struct notify_task *t, const struc
 	count = insn_patch_mapping(map, n->kinds, area->offset, len, area->start, &patches);
 	if (count < 0)
 		return count;
-	found->unsure += count_unsure(map, n->kinds, area->offset, len);
+	found->unsure += count_unsure(map, n->kinds & ~n->faulting_kinds, area->offset, len);
 	if (area->shared) {
 		insn_traps_unmap(traps, area->start, len);
-		found->missed += (unsigned)count;
+		miss(n, patches, (size_t)count, found);
 		return 0;
 	}
 	r = count > 0 ? write_patches(n, t, patches, (size_t)count, found) : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Traps of instructions that show the host: those that text.c has replaced, and those that the processor itself makes fault (PR_SET_TSC,
- * ARCH_SET_CPUID, where they work). Both are general protection faults: SIGSEGV. Signals that somebody sends are told apart by si_code.
+ * Traps of instructions that show the host: those that text.c has replaced come as SIGTRAP, those that the processor itself makes fault
+ * (PR_SET_TSC, ARCH_SET_CPUID, where they work) as SIGSEGV. Signals that somebody sends are told apart by si_code.
  */
 #include "backend/notify/notify.h"
 
@@ -37,26 +37,29 @@ static void to_user(const struct insn_regs *r, struct user_regs_struct *u)
 	u->eflags = r->rflags;
 }
 
-/* The replaced instruction at rip. */
-static int find_replaced(struct notify_task *t)
+/*
+ * The replaced instruction, whose breakpoint is just before rip. One that is not in the table may have been moved (mremap), or been mapped by a process that shares the
+ * memory: the mapping at rip is looked up.
+ */
+static int find_replaced(struct notify *n, struct notify_task *t)
 {
-	const struct insn_site *site = insn_traps_find(&t->process->code->traps, t->trap.regs.rip, &t->trap.regs.rip);
+	const struct insn_traps *traps = &t->process->code->traps;
+	uint64_t address = t->trap.regs.rip - 1;
+	const struct insn_site *site;
+	struct code_found found = { 0 };
+	int r;
 
+	site = insn_traps_find(traps, address, &t->trap.regs.rip);
+	if (!site) {
+		r = text_replace(n, t, address, address + 1, &found);
+		if (r < 0)
+			return r;
+		site = insn_traps_find(traps, address, &t->trap.regs.rip);
+	}
 	if (!site)
 		return 0;
 	t->trap.site = *site;
 	return 1;
-}
-
-/* One that is not in the table may have been moved (mremap), or been mapped by a process that shares the memory. */
-static int find_moved(struct notify *n, struct notify_task *t)
-{
-	uint64_t rip = t->trap.regs.rip;
-	struct code_found found = { 0 };
-	int r;
-
-	r = text_replace(n, t, rip, rip + 1, &found);
-	return r < 0 ? r : find_replaced(t);
 }
 
 /* The instruction that the processor has refused to run. */
@@ -93,18 +96,16 @@ static void describe(struct notify *n, const struct notify_task *t, struct event
 
 int trap_recognise(struct notify *n, struct notify_task *t, struct event *event)
 {
+	bool replaced = t->siginfo.si_signo == SIGTRAP && t->siginfo.si_code == SI_KERNEL;
+	bool faulted = t->siginfo.si_signo == SIGSEGV && t->siginfo.si_code == SI_KERNEL;
 	int r;
 
-	if (!n->code || t->siginfo.si_signo != SIGSEGV || t->siginfo.si_code != SI_KERNEL)
+	if (!n->code || (!replaced && !faulted))
 		return 0;
 	if (ptrace(PTRACE_GETREGS, t->tid, NULL, &t->trap.user) < 0)
 		return -errno;
 	t->trap.regs = trap_registers(&t->trap.user);
-	r = find_replaced(t);
-	if (r == 0)
-		r = find_faulting(n, t);
-	if (r == 0)
-		r = find_moved(n, t);
+	r = replaced ? find_replaced(n, t) : find_faulting(n, t);
 	if (r > 0)
 		describe(n, t, event);
 	return r;
@@ -127,10 +128,8 @@ int trap_carry_out(struct notify_task *t, const struct insn_answers *answers)
 	r = insn_emulate(&t->trap.site, &t->trap.regs, answers);
 	if (r < 0)
 		return r;
-	if (r == INSN_FAULT_GP)
-		return deliver_fault(t);
-	to_user(&t->trap.regs, &t->trap.user);
+	to_user(&t->trap.regs, &t->trap.user); /* of one that faults too: rip is at its beginning then */
 	if (ptrace(PTRACE_SETREGS, t->tid, NULL, &t->trap.user) < 0)
 		return errno == ESRCH ? 0 : -errno;
-	return companion_go(t->tid, 0);
+	return r == INSN_FAULT_GP ? deliver_fault(t) : companion_go(t->tid, 0);
 }

@@ -234,7 +234,7 @@ static int make_container(struct creation *c, struct error *err)
 	struct container_spec *spec = &c->bundle.container.spec;
 	int r;
 
-	r = filters_make(&c->filters, &c->bundle.config, !c->untrapped, c->options.allow_uncontrolled, err);
+	r = filters_make(&c->filters, &c->bundle.config, !c->untrapped, &c->options, err);
 	if (r == 0)
 		r = preserve_descriptors(spec, c->request->process.preserve_fds, c->bundle.config.arena, err);
 	if (r == 0)

@@ -227,7 +227,7 @@ static int make_process(struct joining *j, struct error *err)
 	if (r == 0)
 		r = set_initial_affinity(&j->process, err);
 	if (r == 0)
-		r = filters_make(&j->filters, &j->cfg, !j->state.untrapped, j->options.allow_uncontrolled, err);
+		r = filters_make(&j->filters, &j->cfg, !j->state.untrapped, &j->options, err);
 	if (r == 0)
 		r = preserve_descriptors(spec, j->request->process.preserve_fds, j->bundle.arena, err);
 	if (r < 0)

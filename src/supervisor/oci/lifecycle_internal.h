@@ -8,6 +8,7 @@
 #include "container/cgroup.h"
 #include "container/container.h"
 #include "supervisor/oci/lifecycle.h"
+#include "supervisor/options/options.h"
 
 /* The filters of a process: what is called in it right before execve. Either may be NULL. */
 struct filters {
@@ -15,7 +16,8 @@ struct filters {
 	struct backend_filter *trap;
 };
 
-int filters_make(struct filters *f, const struct oci_config *cfg, bool trapped, bool allow_uncontrolled, struct error *err);
+/* The same ones for all processes of a container: `o` are its options. */
+int filters_make(struct filters *f, const struct oci_config *cfg, bool trapped, const struct run_options *o, struct error *err);
 void filters_free(struct filters *f);
 
 /* Sets .install_filter of a description. */

@@ -17,6 +17,7 @@
 #include "oci/arena.h"
 #include "supervisor/oci/lifecycle_internal.h"
 #include "supervisor/options/profile.h"
+#include "supervisor/processor_view.h"
 
 /* Where a container finds the socket that NOTIFY_SOCKET names outside, as with other runtimes. */
 #define NOTIFY_INSIDE "/run/notify/notify.sock"
@@ -24,19 +25,26 @@
 static int install_filters(void *arg)
 {
 	const struct filters *f = arg;
-	int r = f->profile ? backend_profile_install(f->profile) : 0;
+	int r = f->trap ? backend_filter_prepare(f->trap) : 0;
 
+	if (r == 0 && f->profile)
+		r = backend_profile_install(f->profile);
 	return r < 0 || !f->trap ? r : backend_filter_install(f->trap);
 }
 
-int filters_make(struct filters *f, const struct oci_config *cfg, bool trapped, bool allow_uncontrolled, struct error *err)
+int filters_make(struct filters *f, const struct oci_config *cfg, bool trapped, const struct run_options *o, struct error *err)
 {
+	bool tsc_faults = false;
 	int r;
 
 	r = profile_from_oci(&cfg->linux_.seccomp, trapped, &f->profile, err);
+	if (r == 0 && trapped && !o->keep_instructions)
+		r = processor_choose_tsc((enum run_tsc)o->tsc, &tsc_faults, err);
 	if (r < 0 || !trapped)
 		return r;
-	f->trap = backend_filter_new(allow_uncontrolled, false, err);
+	f->trap = backend_filter_new(o->allow_uncontrolled, false, err);
+	if (f->trap && tsc_faults)
+		backend_filter_fault_tsc(f->trap);
 	return f->trap ? 0 : -err->code;
 }
 
