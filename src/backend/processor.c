@@ -152,11 +152,13 @@ static volatile sig_atomic_t forgone;
 static struct sigaction old_action;
 static bool is_caught;
 
-/* Any other fault comes again, and is then what it would have been. */
+/* Each thread has its own, inherited from who has made it. Any other fault comes again, and is then what it would have been. */
 static void on_own_fault(int signo)
 {
+	int mode = PR_TSC_ENABLE;
+
 	(void)signo;
-	if (forgone)
+	if (prctl(PR_GET_TSC, &mode, 0, 0, 0) == 0 && mode == PR_TSC_SIGSEGV)
 		(void)prctl(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0);
 	else
 		(void)sigaction(SIGSEGV, &old_action, NULL);

@@ -12,6 +12,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -140,6 +141,25 @@ Test(processor, a_clock_that_was_forgone_is_there_all_the_same)
 	}
 	processor_tsc_take_back();
 	cr_assert_neq(read_tsc(), 0);
+}
+
+static void *read_in_thread(void *arg)
+{
+	*(uint64_t *)arg = read_tsc();
+	return NULL;
+}
+
+Test(processor, threads_may_read_it_too)
+{
+	uint64_t there = 0;
+	pthread_t thread;
+
+	processor_tsc_forgo();
+	cr_assert_eq(pthread_create(&thread, NULL, read_in_thread, &there), 0);
+	cr_assert_eq(pthread_join(thread, NULL), 0);
+	cr_assert_neq(there, 0);
+	cr_assert_neq(read_tsc(), 0, "who has made the thread is served, too");
+	processor_tsc_take_back();
 }
 
 /* A fault that is no reading of the clock ends the process, as ever. */
