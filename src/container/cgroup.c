@@ -224,7 +224,8 @@ static int normalize(const char *cgroups_path, const char *id, char *buf, size_t
 	return 0;
 }
 
-static int check_empty(const struct cgroup *cgroup, struct error *err)
+/* What enters a frozen one stops there for good, and its creator would wait for it. */
+static int check_usable(const struct cgroup *cgroup, struct error *err)
 {
 	_cleanup_free_ pid_t *pids = NULL;
 	size_t n;
@@ -233,6 +234,8 @@ static int check_empty(const struct cgroup *cgroup, struct error *err)
 	r = cgroup_pids(cgroup, &pids, &n, err);
 	if (r == 0 && n > 0)
 		return error_set(err, EEXIST, "cgroup %s has processes already", cgroup->items[0].directory);
+	if (r == 0 && cgroup_is_frozen(cgroup))
+		return error_set(err, EBUSY, "container's cgroup unexpectedly frozen: %s", cgroup->items[0].path);
 	return r;
 }
 
@@ -266,7 +269,7 @@ int cgroup_create(const char *cgroups_path, const char *id, struct cgroup **ret,
 		return r;
 	r = make_hierarchies(cgroup, err);
 	if (r == 0)
-		r = check_empty(cgroup, err);
+		r = check_usable(cgroup, err);
 	if (r < 0)
 		cgroup_free(cgroup);
 	else

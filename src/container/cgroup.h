@@ -44,6 +44,9 @@ int cgroup_apply(const struct cgroup *cgroup, const struct oci_resources *resour
 /* Stops or continues all processes, and waits until it is so. -ENOTSUP without a freezer. */
 int cgroup_freeze(const struct cgroup *cgroup, bool frozen, struct error *err);
 
+/* It, or (version 1) one above it. */
+bool cgroup_is_frozen(const struct cgroup *cgroup);
+
 /* Thaws the cgroup in which the process is, whoever froze it. 0 or -errno. */
 int cgroup_thaw_process(pid_t pid);
 

@@ -188,16 +188,25 @@ static int attach(int directory, int program, struct error *err)
 	return 0;
 }
 
+struct bpf_insn *cgroup_device_program(const struct oci_device_rule *rules, size_t n, size_t *ret_n)
+{
+	struct program p = { .code = calloc(PROLOGUE + PER_RULE * (n + cgroup_n_default_devices) + EPILOGUE, sizeof(*p.code)) };
+
+	if (p.code)
+		emit_all(&p, rules, n);
+	*ret_n = p.n;
+	return p.code;
+}
+
 int cgroup_attach_device_rules(const char *directory, const struct oci_device_rule *rules, size_t n, struct error *err)
 {
 	_cleanup_close_ int fd = -1, program = -1;
 	_cleanup_free_ struct bpf_insn *code = NULL;
 	struct program p = { 0 };
 
-	p.code = code = calloc(PROLOGUE + PER_RULE * (n + cgroup_n_default_devices) + EPILOGUE, sizeof(*code));
+	p.code = code = cgroup_device_program(rules, n, &p.n);
 	if (!code)
 		return error_set(err, ENOMEM, "out of memory");
-	emit_all(&p, rules, n);
 	fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return error_errno(err, errno, "cannot open the cgroup %s", directory);

@@ -55,6 +55,10 @@ int cgroup_set(const struct cgroup *cgroup, const char *controller, const char *
 int cgroup_apply_v1(const struct cgroup *cgroup, const struct oci_resources *resources, struct error *err);
 int cgroup_apply_v2(const struct cgroup *cgroup, const struct oci_resources *resources, struct error *err);
 
+/* The program for version 2: a heap array of *ret_n instructions, or NULL when out of memory. */
+struct bpf_insn;
+struct bpf_insn *cgroup_device_program(const struct oci_device_rule *rules, size_t n, size_t *ret_n);
+
 /* Version 2 has no files for devices: a program is attached to the directory, in place of the one that was there before. */
 int cgroup_attach_device_rules(const char *directory, const struct oci_device_rule *rules, size_t n, struct error *err);
 

@@ -166,6 +166,15 @@ void cgroup_freeze_begin(const struct cgroup *cgroup, bool frozen)
 		(void)fd_write_file(AT_FDCWD, file, freezer_value(cgroup, frozen));
 }
 
+bool cgroup_is_frozen(const struct cgroup *cgroup)
+{
+	const struct cgroup_hierarchy *h = freezer_of(cgroup);
+	_cleanup_free_ char *file = h ? cgroup_join(h->directory, cgroup->unified ? "/cgroup.freeze" : "/freezer.state") : NULL;
+	_cleanup_free_ char *text = NULL;
+
+	return file && fd_read_file(AT_FDCWD, file, 4096, &text, NULL) == 0 && strncmp(text, cgroup->unified ? "0" : "THAWED", 1) != 0;
+}
+
 int cgroup_freeze(const struct cgroup *cgroup, bool frozen, struct error *err)
 {
 	const struct cgroup_hierarchy *h = freezer_of(cgroup);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -115,23 +116,35 @@ static int apply_throttle(const struct cgroup *cgroup, const struct oci_blkio_de
 	return r;
 }
 
-/* The weight belongs to the I/O scheduler: bfq has a file of its own name. */
+/* A weight belongs to the I/O scheduler: bfq has files of its own name. */
+static int set_weight(const struct cgroup *cgroup, const char *file, const char *bfq, const char *field, struct error *err,
+		      const char *format, ...) __attribute__((format(printf, 6, 7)));
+static int set_weight(const struct cgroup *cgroup, const char *file, const char *bfq, const char *field, struct error *err,
+		      const char *format, ...)
+{
+	char text[128];
+	va_list ap;
+	int r;
+
+	va_start(ap, format);
+	(void)vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	r = cgroup_set(cgroup, "blkio", file, field, err, "%s", text);
+	return r == -ENOTSUP ? cgroup_set(cgroup, "blkio", bfq, field, err, "%s", text) : r;
+}
+
 static int apply_blkio_weight(const struct cgroup *cgroup, const struct oci_blkio *b, struct error *err)
 {
 	int r = 0;
 
-	if (b->weight.set) {
-		r = cgroup_set(cgroup, "blkio", "blkio.weight", "blockIO.weight", err, "%" PRIu64, b->weight.value);
-		if (r == -ENOTSUP)
-			r = cgroup_set(cgroup, "blkio", "blkio.bfq.weight", "blockIO.weight", err, "%" PRIu64,
-				       b->weight.value);
-	}
+	if (b->weight.set)
+		r = set_weight(cgroup, "blkio.weight", "blkio.bfq.weight", "blockIO.weight", err, "%" PRIu64, b->weight.value);
 	if (r == 0 && b->leaf_weight.set)
 		r = cgroup_set(cgroup, "blkio", "blkio.leaf_weight", "blockIO.leafWeight", err, "%" PRIu64,
 			       b->leaf_weight.value);
 	for (size_t i = 0; r == 0 && i < b->weight_device.count; i++)
 		if (b->weight_device.items[i].weight.set)
-			r = cgroup_set(cgroup, "blkio", "blkio.weight_device", "blockIO.weightDevice", err,
+			r = set_weight(cgroup, "blkio.weight_device", "blkio.bfq.weight_device", "blockIO.weightDevice", err,
 				       "%" PRId64 ":%" PRId64 " %" PRIu64, b->weight_device.items[i].major,
 				       b->weight_device.items[i].minor, b->weight_device.items[i].weight.value);
 	return r;

@@ -4,11 +4,14 @@
  * specification's implementations agree on.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "container/cgroup_internal.h"
 
@@ -20,18 +23,31 @@ static int set_bytes(const struct cgroup *cgroup, const char *file, const char *
 	return cgroup_set(cgroup, "memory", file, field, err, "%" PRId64, value);
 }
 
-/* Version 2 limits swap by itself, the document memory and swap together. */
+/* The first number in a file of the cgroup as it is now; false for "max", or when there is no such file. */
+static bool read_first(const struct cgroup *cgroup, const char *file, int64_t *ret)
+{
+	_cleanup_free_ char *path = NULL, *text = NULL;
+
+	if (!cgroup->n || asprintf(&path, "%s/%s", cgroup->items[0].directory, file) < 0 ||
+	    fd_read_file(AT_FDCWD, path, 4096, &text, NULL) < 0)
+		return false;
+	return sscanf(text, "%" SCNd64, ret) == 1;
+}
+
+/* Version 2 limits swap by itself, the document memory and swap together. In an update the limit of memory may be the one that is there. */
 static int apply_swap(const struct cgroup *cgroup, const struct oci_memory *m, struct error *err)
 {
+	int64_t limit = m->limit.value;
+
 	if (!m->swap.set)
 		return 0;
 	if (m->swap.value < 0)
 		return set_bytes(cgroup, "memory.swap.max", "memory.swap", -1, err);
-	if (!m->limit.set || m->limit.value < 0)
+	if (m->limit.set ? limit < 0 : !read_first(cgroup, "memory.max", &limit))
 		return error_set(err, EINVAL, "linux.resources.memory.swap: needs memory.limit as well");
-	if (m->swap.value < m->limit.value)
+	if (m->swap.value < limit)
 		return error_set(err, EINVAL, "linux.resources.memory.swap: is below memory.limit, which it includes");
-	return set_bytes(cgroup, "memory.swap.max", "memory.swap", m->swap.value - m->limit.value, err);
+	return set_bytes(cgroup, "memory.swap.max", "memory.swap", m->swap.value - limit, err);
 }
 
 static int apply_memory(const struct cgroup *cgroup, const struct oci_memory *m, struct error *err)
@@ -59,16 +75,19 @@ static uint64_t weight_of_shares(uint64_t shares)
 	return 1 + (shares - 2) * 9999 / 262142;
 }
 
+/* One file has both. What is not given stays: the period when it is left out, the quota when it is written again. */
 static int apply_bandwidth(const struct cgroup *cgroup, const struct oci_cpu *c, struct error *err)
 {
-	uint64_t period = c->period_us.set ? c->period_us.value : 100000;
+	char quota[24] = "max", period[24] = "";
+	int64_t value = c->quota_us.value;
 
 	if (!c->quota_us.set && !c->period_us.set)
 		return 0;
-	if (!c->quota_us.set || c->quota_us.value < 0)
-		return cgroup_set(cgroup, "cpu", "cpu.max", "cpu.quota", err, "max %" PRIu64, period);
-	return cgroup_set(cgroup, "cpu", "cpu.max", "cpu.quota", err, "%" PRId64 " %" PRIu64, c->quota_us.value,
-			  period);
+	if (c->quota_us.set ? value >= 0 : read_first(cgroup, "cpu.max", &value))
+		(void)snprintf(quota, sizeof(quota), "%" PRId64, value);
+	if (c->period_us.set)
+		(void)snprintf(period, sizeof(period), " %" PRIu64, c->period_us.value);
+	return cgroup_set(cgroup, "cpu", "cpu.max", c->quota_us.set ? "cpu.quota" : "cpu.period", err, "%s%s", quota, period);
 }
 
 static int apply_cpu(const struct cgroup *cgroup, const struct oci_cpu *c, struct error *err)

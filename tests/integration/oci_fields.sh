@@ -198,6 +198,28 @@ for how in private slave shared unbindable; do
 	esac
 done
 
+# ---- a cgroup that is there already ----
+if [ -w /sys/fs/cgroup/freezer/freezer.clone_children ] || [ -w /sys/fs/cgroup/freezer/cgroup.procs ]; then
+	there=/sys/fs/cgroup/freezer/hermit-frozen-$$
+	mkdir "$there" && echo FROZEN >"$there/freezer.state" || exit 99
+	bundle frozen true '.linux.cgroupsPath = "/hermit-frozen-'$$'"'
+	run rt run --bundle frozen frozen
+	expect 1 "a frozen cgroup"
+	expect_err_has "container's cgroup unexpectedly frozen: /hermit-frozen-" "a frozen cgroup"
+	echo THAWED >"$there/freezer.state"
+	run rt run --bundle frozen frozen
+	expect 0 "the same, thawed"
+	rmdir "$there" 2>/dev/null
+fi
+
+# ---- a device that never says that it can be written to ----
+if [ -c /dev/kmsg ] && : 2>/dev/null >/dev/kmsg; then
+	bundle kmsg 'echo "<7>a test of hermit-supervisor" >/dev/kmsg && echo written' '.linux.devices = [{path: "/dev/kmsg", type: "c", major: 1, minor: 11}]
+		| .linux.resources.devices = [{allow: false, access: "rwm"}, {allow: true, type: "c", major: 1, minor: 11, access: "rw"}]'
+	run rt run --bundle kmsg kmsg
+	expect_out written "/dev/kmsg can be written to"
+fi
+
 # ---- an ordinary user ----
 if command -v setpriv >/dev/null; then
 	chmod 755 "$work"

@@ -101,8 +101,12 @@ expect 1 "pause of a paused container"
 run rt exec d /bin/true
 expect 255 "exec in a paused container"
 expect_err_has 'cannot exec in a paused container' "exec in a paused container"
+rt exec --ignore-paused d /bin/echo later >later.out 2>&1 &
+later=$!
 run rt resume d
 expect 0 "resume"
+wait $later
+equal later "$(cat later.out)" "exec --ignore-paused: when the container is resumed"
 run rt resume d
 expect 1 "resume of a running container"
 expect_err_has 'container not paused' "resume of a running container"
@@ -165,6 +169,10 @@ run rt --log log --log-format=json list
 ok "nothing in the log on success" [ ! -s log ]
 run rt --systemd-cgroup list
 expect 1 "no systemd"
+expect_err_has 'not available: use --cgroup-manager=cgroupfs' "no systemd"
+run rt --cgroup-manager=systemd list
+expect 1 "no systemd, as crun is told"
+expect_err_has 'not available: use --cgroup-manager=cgroupfs' "no systemd, as crun is told"
 run rt --cgroup-manager disabled --rootless false --debug list
 expect 0 "global options"
 run rt checkpoint --help

@@ -34,7 +34,7 @@ static const struct argp_option options[] = {
 	{ "additional-gids", 'g', "GID", 0, "one more group", 0 },
 	{ "cap", 'c', "CAPABILITY", 0, "one more capability", 0 },
 	{ "no-new-privs", KEY_NO_NEW_PRIVS, NULL, 0, "no program can give more privileges", 0 },
-	{ "ignore-paused", KEY_IGNORE_PAUSED, NULL, 0, "accepted; nothing can run in a paused container", 0 },
+	{ "ignore-paused", KEY_IGNORE_PAUSED, NULL, 0, "in a paused container, run as soon as it is resumed", 0 },
 	{ "apparmor", KEY_IGNORED, "PROFILE", 0, "accepted", 0 },
 	{ "process-label", KEY_IGNORED, "LABEL", 0, "accepted", 0 },
 	{ "cgroup", KEY_IGNORED, "PATH", 0, "accepted; the process is in the container's cgroup", 0 },

@@ -49,7 +49,8 @@ static int take_manager(const char *which, struct argp_state *state)
 {
 	if (!strcmp(which, "systemd"))
 		argp_failure(state, OCI_EXIT_FAILURE, 0,
-			     "systemd cgroup flag passed, but systemd support for managing cgroups is not available");
+			     "systemd cgroup flag passed, but systemd support for managing cgroups is not available: use --cgroup-manager=cgroupfs "
+			     "(podman: cgroup_manager in containers.conf; docker: native.cgroupdriver; kubelet: cgroupDriver)");
 	else if (strcmp(which, "cgroupfs") != 0 && strcmp(which, "disabled") != 0)
 		argp_failure(state, OCI_EXIT_FAILURE, 0, "--cgroup-manager: '%s' is neither cgroupfs nor disabled", which);
 	arg_oci.runtime.no_cgroups = !strcmp(which, "disabled");

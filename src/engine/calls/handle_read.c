@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -19,7 +20,10 @@
 #include "engine/net/sockets.h"
 #include "engine/wait.h"
 
-enum { PIECE = 65536 };
+enum {
+	PIECE = 65536,
+	MEMORY_DEVICES = 1, /* the major number (Documentation/admin-guide/devices.txt) */
+};
 
 bool fd_may_block(enum fd_kind kind)
 {
@@ -51,11 +55,16 @@ bool fd_may_block(enum fd_kind kind)
 	return true;
 }
 
-/* Opened the other way round: the kernel says so, and never waits. */
-bool fd_is_one_way(const struct fd_info *info, short events)
+/*
+ * Opened the other way round: the kernel says so, and never waits. Nor does it for writers of memory devices (null, kmsg...), of which
+ * kmsg never says that it is ready for them (kernel/printk/printk.c: devkmsg_poll).
+ */
+bool fd_never_waits(const struct fd_info *info, short events)
 {
 	int mode = info->open_flags & O_ACCMODE;
 
+	if (info->kind == FD_CHAR && events & POLLOUT && major(info->rdev) == MEMORY_DEVICES)
+		return true;
 	return mode == O_ACCMODE || (events & POLLIN && mode == O_WRONLY) || (events & POLLOUT && mode == O_RDONLY);
 }
 
@@ -69,7 +78,7 @@ int call_when_ready(struct engine *e, struct task *t, int fd, short events, stru
 		return verdict_continue(v);
 	if (r < 0)
 		return r;
-	if (!fd_may_block(info->kind) || fd_is_one_way(info, events))
+	if (!fd_may_block(info->kind) || fd_never_waits(info, events))
 		return verdict_continue(v);
 	r = wait_fd(e, t, fd, events);
 	if (r == -EBADF || r > 0)

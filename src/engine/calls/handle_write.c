@@ -100,7 +100,7 @@ static int write_span(struct engine *e, struct task *t, int fd, const struct spa
 		r = span->total ? file_changed(e, info->dev, info->ino) : 0;
 		return r < 0 ? r : verdict_continue(v);
 	}
-	if (!fd_may_block(info->kind) || fd_is_one_way(info, POLLOUT) || msg_flags & MSG_DONTWAIT)
+	if (!fd_may_block(info->kind) || fd_never_waits(info, POLLOUT) || msg_flags & MSG_DONTWAIT)
 		return verdict_continue(v);
 	sure = fits_surely(info->kind, info->sock_type, span->total);
 	if (t->call.progress)

@@ -39,8 +39,8 @@ int reader_answer(struct engine *e, struct task *t, const struct read_request *r
 /* Parks the task until the descriptor is ready, unless it is non-blocking; then, or when ready, the kernel runs the call. */
 int call_when_ready(struct engine *e, struct task *t, int fd, short events, struct verdict *v);
 
-/* Is the descriptor not open for what `events` wait for (POLLIN reading, POLLOUT writing)? */
-bool fd_is_one_way(const struct fd_info *info, short events);
+/* Does no call that does what `events` wait for (POLLIN reading, POLLOUT writing) ever wait on this descriptor? */
+bool fd_never_waits(const struct fd_info *info, short events);
 
 /* Can the kernel block on this kind of descriptor? Files and directories cannot; what is not known may. */
 bool fd_may_block(enum fd_kind kind);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -153,14 +154,13 @@ static int choose_process(struct joining *j, struct error *err)
 
 /* ---- joining ---- */
 
-static int check_status(const struct joining *j, enum oci_status status, struct error *err)
+static int check_status(enum oci_status status, struct error *err)
 {
 	switch (status) {
 	case OCI_RUNNING:
 		return 0;
 	case OCI_PAUSED:
-		return error_set(err, EBUSY, "cannot exec in a paused container%s",
-				 j->request->ignore_paused ? ": its supervisor lets nobody go on" : "");
+		return error_set(err, EBUSY, "cannot exec in a paused container");
 	case OCI_CREATED:
 		return error_set(err, EINVAL, "cannot exec in a container that has not been started");
 	case OCI_CREATING:
@@ -183,7 +183,7 @@ static int load_options(struct joining *j, struct error *err)
 	return r < 0 ? error_errno(err, -r, "options.json") : run_options_from_json(&j->options, text, "options.json", err);
 }
 
-static int open_container(const struct runtime *rt, struct joining *j, struct error *err)
+static int open_state(const struct runtime *rt, struct joining *j, struct error *err)
 {
 	int r;
 
@@ -191,9 +191,37 @@ static int open_container(const struct runtime *rt, struct joining *j, struct er
 	if (r < 0)
 		return r;
 	r = state_dir_read(&j->dir, &j->state, err);
+	return r == -ENOENT ? state_no_such_container(j->request->id, err) : r;
+}
+
+/*
+ * --ignore-paused: a process that joined would not get further before the container is resumed, so it joins then. What is read is looked at
+ * again from time to time, and let go between: whoever resumes needs it.
+ */
+static int open_when_resumed(const struct runtime *rt, struct joining *j, struct error *err)
+{
+	const struct timespec moment = { .tv_nsec = 20000000 };
+	int r;
+
+	for (;;) {
+		r = open_state(rt, j, err);
+		if (r < 0 || !j->request->ignore_paused || state_status(&j->state) != OCI_PAUSED)
+			return r;
+		oci_runtime_state_free(&j->state);
+		j->state = (struct oci_runtime_state){ 0 };
+		state_dir_close(&j->dir);
+		(void)nanosleep(&moment, NULL);
+	}
+}
+
+static int open_container(const struct runtime *rt, struct joining *j, struct error *err)
+{
+	int r;
+
+	r = open_when_resumed(rt, j, err);
 	if (r < 0)
-		return r == -ENOENT ? state_no_such_container(j->request->id, err) : r;
-	r = check_status(j, state_status(&j->state), err);
+		return r;
+	r = check_status(state_status(&j->state), err);
 	if (r == 0)
 		r = load_options(j, err);
 	return r < 0 ? r : load_config(&j->dir, &j->cfg, err);
