@@ -80,7 +80,7 @@ static const struct line {
 	F(listen, closed, 1) F(listen, file, 1) F(getsockname, closed, A(memory), BAD) F(getsockname, sock, A(memory), BAD) F(getpeername, file, A(memory), A(memory)) F(getpeername, sock, A(memory), A(memory + 16))
 	L(socketpair, 2, 1, 0, A(memory)) L(socketpair, 1, 1, 0, BAD) F(setsockopt, closed, 1, 1, A(memory), 4) F(setsockopt, sock, 1, 2, A(memory), 1) F(setsockopt, sock, 1, 8, BAD, 4)
 	F(getsockopt, closed, 1, 3, A(memory), A(memory)) F(getsockopt, sock, 1, 3, A(memory), BAD) F(getsockopt, sock, 1, 7777, A(memory), A(memory))
-	L(clone, 0x800, 0, 0, 0, 0) L(clone, 0x10000, 0, 0, 0, 0) L(clone3, BAD, 88) L(clone3, A(bad_clone), 88) L(clone3, A(bad_clone), 1) L(fork) L(vfork)
+	L(clone, 0x800, 0, 0, 0, 0) L(clone, 0x10000, 0, 0, 0, 0) L(clone3, BAD, 88) L(clone3, A(bad_clone), 88) L(clone3, A(bad_clone), 1) L(clone3, A(bad_clone), 5000) L(fork) L(vfork)
 	L(execve, A(nothing), 0, 0) L(execve, BAD, 0, 0) L(execve, A(path), 0, 0) L(execveat, -100, A(nothing), 0, 0, 0) L(execveat, -100, A(path), 0, 0, 0x7777) F(execveat, closed, A(empty), 0, 0, 0x1000)
 	L(exit, 0) L(exit_group, 0) L(wait4, -1, 0, 0, 0) L(wait4, -1, 0, 0x77777, 0) L(wait4, 99999, 0, 0, 0) L(waitid, 9, 0, A(memory), 4, 0) L(waitid, 0, 0, A(memory), 0, 0) L(waitid, 0, 0, A(memory), 4, 0)
 	L(kill, 99999, 0) L(kill, 0, 99) L(tkill, 99999, 0) L(tkill, -1, 0) L(tgkill, -1, -1, 0) L(tgkill, 99999, 99999, 0) L(rt_sigqueueinfo, 99999, 10, A(memory)) L(rt_sigqueueinfo, 1, 10, BAD) L(rt_tgsigqueueinfo, 99999, 99999, 10, A(memory)) L(rt_tgsigqueueinfo, 0, 0, 10, A(memory))

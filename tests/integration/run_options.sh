@@ -15,6 +15,10 @@ expect_out secret "the caller's environment when asked for"
 
 run "$hermit" run --epoch=2000-02-03T04:05:06Z -- date -u +%FT%T
 expect_out 2000-02-03T04:05:06 "epoch"
+run "$hermit" run --epoch=2038-01-19T03:14:00Z -- sh -c 'date -u +%FT%T; sleep 10; date -u +%FT%T; touch file; date -u -r file +%FT%T'
+expect_out "2038-01-19T03:14:00
+2038-01-19T03:14:10
+2038-01-19T03:14:10" "seconds that 32 bits do not hold"
 run "$hermit" run --hostname=box uname -n
 expect_out box "hostname"
 

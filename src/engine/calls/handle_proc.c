@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Processes and threads: birth, execve, exit, waiting for children, process groups. */
 #include <errno.h>
+#include <limits.h>
 #include <linux/sched.h>
 #include <stddef.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "engine/wait.h"
 
 enum { NR_fork = 57, NR_vfork = 58, NR_exit_group = 231 };
+enum { CLONE3_SIZE_MAX = 4096 /* a page */, SET_TID_MAX = 32 /* MAX_PID_NS_LEVEL */, SIGNALS_MAX = 64 };
 
 #define CLONE_NAMESPACES                                                                                               \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
@@ -42,18 +44,58 @@ int handle_proc_clone(struct engine *e, struct task *t, struct verdict *v)
 	return start_clone(t, v, (uint32_t)a[0] & ~(uint64_t)CSIGNAL, (int)(a[0] & CSIGNAL), a[3]);
 }
 
+/* Fields that this kernel's interface does not have, must not be used: E2BIG. */
+static int check_rest(struct engine *e, struct task *t, uint64_t addr, uint64_t known, uint64_t size)
+{
+	unsigned char rest[CLONE3_SIZE_MAX];
+	int r;
+
+	if (size <= known)
+		return 0;
+	r = guest_read(e, t, addr + known, rest, size - known);
+	for (uint64_t i = 0; r >= 0 && i < size - known; i++)
+		r = rest[i] ? -E2BIG : r;
+	return r < 0 ? r : 0;
+}
+
+/* What the kernel says EINVAL to before it looks at anything else. */
+static bool clone3_valid(const struct clone_args *args)
+{
+	const uint64_t known = 0xffffffffull | CLONE_CLEAR_SIGHAND | CLONE_INTO_CGROUP;
+
+	if (args->set_tid_size > SET_TID_MAX || !args->set_tid != !args->set_tid_size)
+		return false;
+	if (args->exit_signal & ~(uint64_t)CSIGNAL || args->exit_signal > SIGNALS_MAX)
+		return false;
+	if (args->flags & CLONE_INTO_CGROUP && args->cgroup > INT_MAX)
+		return false;
+	if (args->flags & ~known || args->flags & (CLONE_DETACHED | (CSIGNAL & ~CLONE_NEWTIME)))
+		return false;
+	if ((args->flags & (CLONE_SIGHAND | CLONE_CLEAR_SIGHAND)) == (CLONE_SIGHAND | CLONE_CLEAR_SIGHAND))
+		return false;
+	if (args->flags & (CLONE_THREAD | CLONE_PARENT) && args->exit_signal)
+		return false;
+	return !args->stack == !args->stack_size;
+}
+
 int handle_proc_clone3(struct engine *e, struct task *t, struct verdict *v)
 {
 	struct clone_args args = { 0 };
 	uint64_t size = t->call.args[1];
 	int r;
 
+	if (size > CLONE3_SIZE_MAX)
+		return verdict_errno(v, E2BIG);
 	if (size < CLONE_ARGS_SIZE_VER0)
 		return verdict_errno(v, EINVAL);
 	r = guest_read(e, t, t->call.args[0], &args, size < sizeof(args) ? size : sizeof(args));
+	if (r >= 0)
+		r = check_rest(e, t, t->call.args[0], sizeof(args), size);
 	if (r < 0)
-		return r == -EFAULT ? verdict_errno(v, EFAULT) : r;
-	if (args.cgroup || args.set_tid_size)
+		return r == -EFAULT || r == -E2BIG ? verdict_errno(v, -r) : r;
+	if (!clone3_valid(&args))
+		return verdict_errno(v, EINVAL);
+	if (args.flags & CLONE_INTO_CGROUP || args.set_tid_size)
 		return verdict_errno(v, EPERM);
 	return start_clone(t, v, args.flags, (int)args.exit_signal, args.child_tid);
 }

@@ -287,12 +287,31 @@ int handle_io_vmsplice(struct engine *e, struct task *t, struct verdict *v)
 	return r <= 0 ? r : verdict_continue(v);
 }
 
+/* What the messages carry, before they are on their way. */
+static int note_messages(struct engine *e, struct task *t)
+{
+	enum { MESSAGES_MAX = 1024 }; /* UIO_MAXIOV */
+	struct mmsghdr message;
+	int r = 0;
+
+	for (uint64_t i = 0; i < t->call.args[2] && i < MESSAGES_MAX && r >= 0; i++) {
+		r = guest_read(e, t, t->call.args[1] + i * sizeof(message), &message, sizeof(message));
+		if (r >= 0)
+			r = timerfds_sent(e, t, &message.msg_hdr);
+	}
+	return r == -EFAULT ? 0 : r;
+}
+
 int handle_io_sendmmsg(struct engine *e, struct task *t, struct verdict *v)
 {
 	const struct fd_info *info;
+	int r;
 
 	if (netlink_serves(e, t, (int)t->call.args[0], &info))
 		return netlink_sendmmsg(e, t, info, v);
+	r = t->call.first && e->timerfds.n ? note_messages(e, t) : 0;
+	if (r < 0)
+		return r;
 	if (t->call.args[3] & MSG_DONTWAIT)
 		return verdict_continue(v);
 	return attempt_call(e, t, TIME_NEVER, EAGAIN, v);

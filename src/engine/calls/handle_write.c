@@ -214,6 +214,8 @@ int handle_io_sendmsg(struct engine *e, struct task *t, struct verdict *v)
 		return verdict_continue(v);
 	if (r >= 0 && t->call.first && message.msg_name)
 		r = socket_give_port(e, t, (int)t->call.args[0]);
+	if (r >= 0 && t->call.first)
+		r = timerfds_sent(e, t, &message);
 	if (r < 0)
 		return r;
 	if (message.msg_controllen && !(t->call.args[2] & MSG_DONTWAIT)) /* descriptors and credentials go with the first byte: not ours to send */

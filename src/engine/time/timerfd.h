@@ -8,10 +8,12 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include "engine/time/timers.h"
 
 struct engine;
+struct task;
 
 struct timerfd {
 	struct timerfd *next;
@@ -20,6 +22,7 @@ struct timerfd {
 	int handle; /* ours, until a sweep finds that no guest has one */
 	int clock_id;
 	bool armed;
+	bool sent; /* has been in a message: that no guest has it now may be because it is on its way */
 	uint64_t interval_ns, deadline_ns;
 	uint64_t ticks; /* expiries that were not read */
 };
@@ -31,5 +34,8 @@ struct timerfds {
 };
 
 void timerfds_deinit(struct engine *e);
+
+/* The task sends a message (struct msghdr) with control data: timerfds in it are not let go any more. 0 or -errno. */
+int timerfds_sent(struct engine *e, struct task *t, const struct msghdr *message);
 
 #endif
