@@ -70,7 +70,7 @@ bug shutdown 1 40 syscalls
 bug toctou 1 40 syscalls
 bug fork_lock 120 40 syscalls
 bug aba 1 60 functions
-bug starvation 1 60 syscalls
+bug starvation 1 40 syscalls
 bug pipe_race 1 40 syscalls
 
 # Without looking inside code these are never found.

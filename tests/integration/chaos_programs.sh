@@ -153,10 +153,12 @@ END
 # strikes NAME COMMAND...: the program under each kind of fault.
 strikes()
 {
-	local name=$1 fault seed struck=0
+	local name=$1 fault seed struck=0 n=0
 	shift
 	for fault in short:0.3 eintr:0.2 eagain:0.1 enospc:0.05 nomem:0.02 reset:0.1 udp-drop:0.4 udp-delay:0.4 latency:0.1 clock-jump:0.05; do
 		for seed in $(seq "$seeds"); do
+			n=$((n + 1))
+			progress "$n" $((10 * seeds)) "$name with $fault, seed $seed"
 			both "$name" "$fault" "$seed" "$@"
 		done
 	done

@@ -190,6 +190,66 @@ Test(engine_chaos, a_point_that_is_not_reached_does_not_fit)
 	cr_expect_str_eq(engine_failure(e), "turn 2, thread 2: expected its turn to end after 9 instructions, got getsid");
 }
 
+/* ---- priorities ---- */
+
+static struct sched_priority told[8];
+static size_t n_told;
+
+static void on_priority(void *arg, struct engine *engine, const struct sched_priority *change)
+{
+	cr_assert_lt(n_told, 8);
+	told[n_told++] = *change;
+}
+
+static void listen_to_priorities(void)
+{
+	n_told = 0;
+	options.chaos.on = true;
+	options.chaos.policy.picker = SCHED_PCT;
+	options.chaos.policy.depth = 1;
+	start();
+	engine_observe(e, &(struct engine_observer){ .priority = on_priority });
+}
+
+Test(engine_chaos, priorities_are_told)
+{
+	listen_to_priorities();
+	cr_assert_eq(n_told, 1, "the program has one already");
+	cr_expect_eq(told[0].task, 0);
+	(void)two_threads();
+	cr_assert_eq(n_told, 2);
+	cr_expect_eq(told[1].task, 1);
+	cr_expect_eq(told[1].turn, 2);
+	cr_expect_eq(told[1].why, SCHED_PRIORITY_BORN);
+	cr_expect_neq(told[0].place, told[1].place);
+}
+
+static int next_priority(void *arg, uint64_t turn, struct sched_priority *ret)
+{
+	static const struct sched_priority change = { .turn = 2, .task = 1, .place = 7, .why = SCHED_PRIORITY_POINT };
+	bool *done = arg;
+
+	if (*done || turn < change.turn)
+		return 0;
+	*done = true;
+	*ret = change;
+	return 1;
+}
+
+Test(engine_chaos, priorities_that_are_followed)
+{
+	bool done = false;
+	struct engine_chooser chooser = { .pick = pick_last, .priority = next_priority, .arg = &done };
+
+	options.chooser = &chooser;
+	listen_to_priorities();
+	cr_expect_eq(n_told, 0, "none is drawn");
+	(void)two_threads();
+	cr_assert_eq(n_told, 1);
+	cr_expect_eq(told[0].place, 7);
+	cr_expect_eq(told[0].why, SCHED_PRIORITY_POINT);
+}
+
 /* ---- orders ---- */
 
 static struct order_spec order;

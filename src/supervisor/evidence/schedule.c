@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "engine/policy/policy.h"
@@ -33,23 +34,9 @@ void schedule_clear(struct schedule *s)
 	*s = (struct schedule){ 0 };
 }
 
-/* Makes room for one more of n items: returns them, or NULL when out of memory. */
-static void *grow(void *items, size_t n, size_t *room, size_t size)
-{
-	size_t more = *room ? *room * 2 : 64;
-	void *grown;
-
-	if (n < *room)
-		return items;
-	grown = reallocarray(items, more, size);
-	if (grown)
-		*room = more;
-	return grown;
-}
-
 static int add(struct schedule *s, const struct schedule_choice *choice)
 {
-	struct schedule_choice *items = grow(s->choices, s->n, &s->room, sizeof(*items));
+	struct schedule_choice *items = array_grow(s->choices, s->n, &s->room, sizeof(*items));
 
 	if (!items)
 		return -ENOMEM;
@@ -60,7 +47,7 @@ static int add(struct schedule *s, const struct schedule_choice *choice)
 
 static int add_priority(struct schedule *s, const struct sched_priority *priority)
 {
-	struct sched_priority *items = grow(s->priorities, s->n_priorities, &s->priorities_room, sizeof(*items));
+	struct sched_priority *items = array_grow(s->priorities, s->n_priorities, &s->priorities_room, sizeof(*items));
 
 	if (!items)
 		return -ENOMEM;
@@ -71,7 +58,7 @@ static int add_priority(struct schedule *s, const struct sched_priority *priorit
 
 static int add_preemption(struct schedule *s, const struct schedule_preemption *preemption)
 {
-	struct schedule_preemption *items = grow(s->preemptions, s->n_preemptions, &s->preemptions_room, sizeof(*items));
+	struct schedule_preemption *items = array_grow(s->preemptions, s->n_preemptions, &s->preemptions_room, sizeof(*items));
 
 	if (!items)
 		return -ENOMEM;

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/log.h"
@@ -66,20 +67,6 @@ static bool passes(const struct exploration *xp, uint64_t number, const struct e
 	return fits && output_fits(xp, number);
 }
 
-/* Makes room for one more of n items: returns them, or NULL when out of memory. */
-static void *grow(void *items, size_t n, size_t *room, size_t size)
-{
-	size_t more = *room ? *room * 2 : 256;
-	void *grown;
-
-	if (n < *room)
-		return items;
-	grown = reallocarray(items, more, size);
-	if (grown)
-		*room = more;
-	return grown;
-}
-
 /* 1: a new schedule, 0: one that was seen before, or -ENOMEM. */
 static int note_schedule(struct exploration *xp, const unsigned char digest[HASH_BYTES])
 {
@@ -88,7 +75,7 @@ static int note_schedule(struct exploration *xp, const unsigned char digest[HASH
 	for (size_t i = 0; i < xp->n_seen; i++)
 		if (!memcmp(xp->seen[i], digest, HASH_BYTES))
 			return 0;
-	grown = grow(xp->seen, xp->n_seen, &xp->seen_room, sizeof(*grown));
+	grown = array_grow(xp->seen, xp->n_seen, &xp->seen_room, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	xp->seen = grown;
@@ -98,7 +85,7 @@ static int note_schedule(struct exploration *xp, const unsigned char digest[HASH
 
 static int note_pass(struct exploration *xp, uint64_t number)
 {
-	uint64_t *grown = grow(xp->passes, xp->n_passes, &xp->passes_room, sizeof(*grown));
+	uint64_t *grown = array_grow(xp->passes, xp->n_passes, &xp->passes_room, sizeof(*grown));
 
 	if (!grown)
 		return -ENOMEM;
