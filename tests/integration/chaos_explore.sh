@@ -113,12 +113,31 @@ for option in --runs=0 --until=never --jobs=0 --jobs=65 --shard=0/2 --shard=3/2 
 	expect 125 "hermit chaos $option"
 	ok "hermit chaos $option: says why" [ -s "$work/err" ]
 done
+run sh -c "'$hermit' chaos --runs=2 -- true >/dev/full"
+expect 125 "a table that cannot be written"
+expect_err_has 'the table of results cannot be written: No space left on device' "a table that cannot be written"
 ok "nothing is left of any of them" [ -z "$(find "$TMPDIR" -name '*.stdout' ! -name 'fail.*' ! -name 'pass.*')" ]
 
 # What a run finds does not depend on where the results go: guests do not see files of runs that go on beside them.
 mkdir here
 run "$hermit" chaos --runs=12 --jobs=4 --keep=here --stdout-regex='^here:$' -- sh -c 'ls -R here'
 expect 0 "a guest that looks where results are kept"
+
+# Whoever is killed takes its runs along.
+marker=guest-of-$$
+"$hermit" chaos --runs=2 --jobs=2 -- sh -c 'while :; do :; done' "$marker" >/dev/null 2>&1 </dev/null &
+explorer=$!
+for _ in $(seq 600); do
+	[ "$(pgrep -fc "while.* $marker")" -ge 5 ] && break
+	sleep 0.1
+done
+kill -KILL "$explorer"
+wait "$explorer" 2>/dev/null
+for _ in $(seq 100); do
+	pgrep -f "while.* $marker" >/dev/null || break
+	sleep 0.1
+done
+ok "nothing of a killed exploration goes on" [ "$(pgrep -fc "while.* $marker")" = 0 ]
 
 # On a terminal there is a line of progress, which is wiped in front of each row and at the end; elsewhere, and with --quiet, there is none.
 script -qec "$hermit chaos --runs=3 -- true" typescript </dev/null >/dev/null

@@ -389,6 +389,8 @@ static int conclude(struct exploration *xp, const char *dir, struct error *err)
 		keep(xp, xp->nearest_pass, dir, "pass");
 		show(xp, "nearest passing run", xp->nearest_pass, dir, "pass", NULL);
 	}
+	if (r == 0 && (fflush(xp->x->table) != 0 || ferror(xp->x->table)))
+		r = error_errno(err, errno ? errno : EIO, "the table of results cannot be written");
 	return r;
 }
 

@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -95,6 +97,14 @@ static int run_it(const struct explore_place *at, uint64_t number, struct explor
 	return schedule_write(&schedule, explore_path(at, number, "schedule", path), &o, &ob.result, err);
 }
 
+/* The exploration may be killed: then nobody waits for this run, and its guest goes with it. */
+static void die_with(pid_t parent)
+{
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(EXIT_CODE_TOOL);
+}
+
 static _Noreturn void child(const struct explore_place *at, uint64_t number, int fd)
 {
 	struct explore_told told = { 0 };
@@ -114,13 +124,14 @@ static _Noreturn void child(const struct explore_place *at, uint64_t number, int
 int explore_start(const struct explore_place *at, uint64_t number, struct explore_run *ret, struct error *err)
 {
 	int fds[2];
-	pid_t pid;
+	pid_t parent = getpid(), pid;
 
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return error_errno(err, errno, "pipe");
 	(void)fflush(stdout);
 	pid = fork();
 	if (pid == 0) {
+		die_with(parent);
 		(void)close(fds[0]);
 		child(at, number, fds[1]);
 	}
