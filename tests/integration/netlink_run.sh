@@ -52,6 +52,13 @@ if [ -n "$user" ]; then
 	ok "calls of an ordinary user give what they give natively" diff native out
 fi
 
+# What was left out is counted, and said.
+run "$hermit" run --summary --report=report.json -- ip link
+expect 0 "a report"
+ok "a report has what was read by netlink" jq -e '.netlink | .messages > 0 and .attributes > .messages and .malformed == 0 and has("unknown_attributes")' report.json
+expect_err_has '^  netlink +[0-9]+ messages, [0-9]+ attributes; left out as unknown: [0-9]+ and [0-9]+$' "a summary has it, too"
+echo "of $(jq .netlink.attributes report.json) attributes that this kernel sends, $(jq .netlink.unknown_attributes report.json) are unknown"
+
 # Every value of every attribute of every dump: equal in two fresh containers two seconds apart, but not natively.
 cp "$top_builddir/tests/support/nl_capture" .
 all="link link6 bridge addr route neigh fdb neightbl rule qdisc netconf nsid stats nexthop multicast anycast addrlabel"

@@ -6,6 +6,35 @@
 rootfs "$work/rootfs"
 tried=0
 
+# A network that somebody has made before: its namespace is configured, and the MAC address of its device where that is asked for.
+with_network()
+{
+	local network inside
+	if ! command -v ip >/dev/null; then
+		echo "a network of others left out: no iproute2"
+		return
+	fi
+	unshare -n sh -c 'ip link set lo up && ip link add eth0 type veth peer name outer && ip link set outer up && ip link set eth0 up &&
+		ip addr add 10.0.0.2/24 dev eth0 && echo ready && exec sleep 600' >network.out 2>network.err &
+	network=$!
+	if ! until_true grep -q ready network.out; then
+		printf 'a network of others left out: %s\n' "$(tail -1 network.err)"
+		kill $network
+		return
+	fi
+	inside="nsenter --net=/proc/$network/ns/net"
+	for fixed in false true; do
+		run "${pod[@]}" run --rm --network="ns:/proc/$network/ns/net" --annotation org.hermit.fixed-macs=$fixed localhost/busy:1 ip addr show eth0
+		expect 0 "podman run in a network of others, fixed-macs=$fixed"
+		ok "fixed-macs=$fixed: the number and its MAC address are seen" sh -c 'grep -q "^2: eth0" out && grep -q "link/ether 02:00:00:00:00:02" out'
+		ok "fixed-macs=$fixed: and the IPv6 address that is made of it" grep -q "inet6 fe80::ff:fe00:2/64" out
+		ok "fixed-macs=$fixed: no duplicates are looked for" test "$($inside cat /proc/sys/net/ipv6/conf/eth0/accept_dad)" = 0
+		$inside ip link show eth0 >real
+		equal $([ $fixed = true ] && echo 1 || echo 0) "$(grep -c 'link/ether 02:00:00:00:00:02' real)" "fixed-macs=$fixed: the device's own MAC address"
+	done
+	kill $network
+}
+
 with_podman()
 {
 	sed -e "s|/usr/local/bin/hermit-supervisor|$supervisor|" -e 's|^\[engine\]$|&\ncgroup_manager = "cgroupfs"\nevents_logger = "file"|' \
@@ -44,6 +73,7 @@ ro" "podman run: user, read-only root, volume"
 	run "${pod[@]}" run --rm --network=none --annotation org.hermit.seed=many localhost/busy:1 true
 	expect 126 "podman run: a wrong annotation"
 	expect_err_has 'org.hermit.seed.*many' "podman run: a wrong annotation is named"
+	with_network
 	run "${pod[@]}" run --network=none --name again --restart=on-failure:2 localhost/busy:1 sh -c 'echo once >>/count; test $(wc -l </count) = 3'
 	until_true sh -c 'test "$("$@" inspect again --format "{{.State.ExitCode}} {{.RestartCount}}")" = "0 2"' sh "${pod[@]}"
 	equal "0 2" "$("${pod[@]}" inspect again --format '{{.State.ExitCode}} {{.RestartCount}}')" "podman run --restart"

@@ -52,6 +52,7 @@ static struct {
 	size_t n, requests;
 	uint32_t port;
 	bool pktinfo, passcred;
+	bool younger; /* says more of a link than is known */
 } kernel;
 
 static void arrives(const void *bytes, size_t len, uint32_t port, uint32_t groups)
@@ -76,6 +77,17 @@ static size_t put_link(uint8_t *at, uint16_t type, uint16_t flags, uint32_t inde
 	memcpy(at + 32, &attribute, sizeof(attribute));
 	memcpy(at + 36, name, strlen(name) + 1);
 	return LINK_LEN;
+}
+
+/* Behind a message of `len` bytes, as a part of it: an attribute that no rule knows. */
+static size_t put_unknown(uint8_t *message, size_t len)
+{
+	const struct nlattr attribute = { .nla_len = 8, .nla_type = 200 };
+	const uint32_t longer = (uint32_t)len + 8;
+
+	memcpy(message, &longer, sizeof(longer));
+	memcpy(message + len, &attribute, sizeof(attribute));
+	return 8;
 }
 
 static size_t put_done(uint8_t *at)
@@ -122,6 +134,7 @@ static ssize_t net_send(struct guest *g, int handle, const void *buf, size_t len
 	memcpy(&header, buf, sizeof(header));
 	if (header.nlmsg_flags & NLM_F_DUMP) {
 		n = put_link(answer, RTM_NEWLINK, NLM_F_MULTI, ETH0, "eth0");
+		n += kernel.younger ? put_unknown(answer, n) : 0;
 		n += put_done(answer + n);
 		arrives(answer, n, 0, 0);
 		return (ssize_t)len;
@@ -461,6 +474,22 @@ Test(engine_netlink, what_does_not_go_to_the_kernel)
 	cr_expect_eq(call(SYS_sendto, fake_address(REQUEST), LINK_LEN, MSG_OOB, 0, 0), -EOPNOTSUPP);
 	cr_expect_eq(kernel.requests, 0);
 	expect_nothing_left();
+}
+
+/* What a younger kernel says more is left out; reports tell how much that was. */
+Test(engine_netlink, what_is_unknown_is_counted)
+{
+	const struct nl_counters *counters = &engine_stats(e)->netlink;
+
+	ask_for_links();
+	cr_expect_eq(call(SYS_read, fake_address(BUFFER), 4096, 0, 0, 0), DUMP_LEN);
+	cr_expect_eq(counters->unknown_attributes, 0);
+	kernel.younger = true;
+	ask_for_links();
+	cr_expect_eq(call(SYS_read, fake_address(BUFFER), 4096, 0, 0, 0), DUMP_LEN);
+	expect_dump("with an attribute that is unknown");
+	cr_expect_eq(counters->unknown_attributes, 1);
+	cr_expect_gt(counters->messages, 2);
 }
 
 Test(engine_netlink, every_sending_call)
