@@ -56,6 +56,9 @@ static bool is_replaced(const struct cow *cow, const char *path)
 	for (size_t i = 0; strcmp(cow->source, "/") == 0 && i < ARRAY_SIZE(own); i++)
 		if (path_is_under(path, own[i]))
 			return true;
+	for (const char *const *hidden = cow->stage->spec->hidden; hidden && *hidden; hidden++)
+		if (path_is_under(path, *hidden))
+			return true;
 	if (cow->kept[0] && path_is_under(path, cow->kept))
 		return true;
 	if (path_is_under(path, cow->stage->path))

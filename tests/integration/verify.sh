@@ -137,6 +137,23 @@ expect 123 "a difference in what is bound"
 ok "bound: named" [ "$(verdict .difference.files | grep -c "$work/shared/leaked: contents differ, first at byte 101, line 1")" = 1 ]
 rm -rf "$TMPDIR"/*
 
+# What is changed beside all layers, in memory, is counted as well: in a user namespace the root itself is there.
+cp "$hermit" ..
+chmod 755 .. ../hermit
+user=
+[ "$(id -u)" != 0 ] || user="setpriv --reuid=65534 --regid=65534 --clear-groups"
+mkdir ../elsewhere && chmod 777 ../elsewhere
+# shellcheck disable=SC2086 # words
+TMPDIR=$work/elsewhere run $user ../hermit run -q --verify --workdir=/usr -- sh -c 'echo one >/made; mkdir /tmp/two; echo three >/tmp/two/three'
+if [ "$status" = 125 ]; then
+	echo "an ordinary user may not run anything here: $(head -n 1 ../err)"
+else
+	expect_err_has '^verified: 2 runs are equal: exit status 0, [0-9]+ events, 3 changed files$' "changed files in memory are counted"
+	# shellcheck disable=SC2086
+	TMPDIR=$work/elsewhere run $user ../hermit run -q --verify --workdir=/usr -- true
+	expect_err_has '^verified: 2 runs are equal: exit status 0, [0-9]+ events, 0 changed files$' "what was there before is not"
+fi
+
 # A directory for temporary files that the program does not see is not looked through, however much there is beside what is kept.
 case $work in
 /tmp/*)

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "container/mountinfo.h"
+#include "supervisor/explore/places.h"
 
 enum { PIECE = 65536, LINE_SHOWN = 160, LINK_SIZE = 4096 };
 
@@ -147,6 +148,7 @@ static int list(int dirfd, struct listing *l)
 struct walk {
 	uint64_t entries;
 	const struct mount_table *mounts; /* NULL or: what is below one of these is out of sight */
+	const struct place_contents *before; /* what is as it was is not counted */
 	struct difference *what;
 	struct error *err;
 	char path[4096]; /* of the current entry, as the guest calls it */
@@ -318,7 +320,7 @@ static int compare_attributes(struct walk *w, int dir_a, int dir_b, const char *
 
 /* ---- entries ---- */
 
-static int compare_entry(struct walk *w, int dir_a, int dir_b, const char *name)
+static int compare_entry(struct walk *w, int dir_a, int dir_b, const char *name, bool top)
 {
 	struct stat a, b;
 	int r;
@@ -327,6 +329,7 @@ static int compare_entry(struct walk *w, int dir_a, int dir_b, const char *name)
 		return 1;
 	if (fstatat(dir_a, name, &a, AT_SYMLINK_NOFOLLOW) < 0 || fstatat(dir_b, name, &b, AT_SYMLINK_NOFOLLOW) < 0)
 		return error_errno(w->err, errno, "comparing %s", w->path);
+	w->entries += !top && !place_is_as_before(w->before, &a);
 	if ((a.st_mode & S_IFMT) != (b.st_mode & S_IFMT) || is_whiteout(&a) != is_whiteout(&b))
 		return SAY(w->what, "%.900s: %s and %s", w->path, what_is(&a), what_is(&b));
 	if (a.st_mode != b.st_mode)
@@ -410,8 +413,7 @@ static int compare_dirs(struct walk *w, int fd_a, int fd_b, bool top)
 			continue;
 		} else {
 			len = push_name(w, a.entries[i]->d_name, top);
-			w->entries += !top;
-			r = compare_entry(w, fd_a, fd_b, a.entries[i]->d_name);
+			r = compare_entry(w, fd_a, fd_b, a.entries[i]->d_name, top);
 			w->path[len] = '\0';
 			i++;
 			j++;
@@ -422,11 +424,12 @@ static int compare_dirs(struct walk *w, int fd_a, int fd_b, bool top)
 	return 1;
 }
 
-int compare_layers(const char *dir_a, const char *dir_b, uint64_t *ret_entries, struct difference *ret_what, struct error *err)
+int compare_layers(const char *dir_a, const char *dir_b, const struct place_contents *before, uint64_t *ret_entries,
+		   struct difference *ret_what, struct error *err)
 {
 	_cleanup_close_ int fd_a = open(dir_a, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_close_ int fd_b = open(dir_b, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct walk w = { .what = ret_what, .err = err };
+	struct walk w = { .what = ret_what, .err = err, .before = before };
 	int r;
 
 	if (fd_a < 0 || fd_b < 0)
@@ -436,10 +439,10 @@ int compare_layers(const char *dir_a, const char *dir_b, uint64_t *ret_entries, 
 	return r;
 }
 
-int compare_trees(int fd_a, int fd_b, const char *path, const struct mount_table *mounts, uint64_t *ret_entries,
-		  struct difference *ret_what, struct error *err)
+int compare_trees(int fd_a, int fd_b, const char *path, const struct mount_table *mounts, const struct place_contents *before,
+		  uint64_t *ret_entries, struct difference *ret_what, struct error *err)
 {
-	struct walk w = { .what = ret_what, .err = err, .mounts = mounts };
+	struct walk w = { .what = ret_what, .err = err, .mounts = mounts, .before = before };
 	struct stat a, b;
 	int r;
 

@@ -9,6 +9,7 @@
 #include "base/error.h"
 
 struct mount_table;
+struct place_contents;
 
 struct difference {
 	char text[1024];
@@ -20,15 +21,16 @@ int compare_contents(int fd_a, int fd_b, struct difference *ret_what, struct err
 /*
  * Two directories (of copy-on-write layers, one entry for each layer): names, kinds, permissions, owners, contents, link targets, device
  * numbers, extended attributes. Not times: those of the host are not the guest's. A layer without entries is as good as none. *ret_entries:
- * entries that were compared.
+ * those that are not as they were in the first one before it ran.
  */
-int compare_layers(const char *dir_a, const char *dir_b, uint64_t *ret_entries, struct difference *ret_what, struct error *err);
+int compare_layers(const char *dir_a, const char *dir_b, const struct place_contents *before, uint64_t *ret_entries,
+		   struct difference *ret_what, struct error *err);
 
 /*
  * Two directories by descriptor (O_PATH will do): the same. path: how the guest calls them, for words; what is below one of the mounts of its
- * container is left out.
+ * container is left out. *ret_entries: those that are not as they were in the first one before it ran.
  */
-int compare_trees(int fd_a, int fd_b, const char *path, const struct mount_table *mounts, uint64_t *ret_entries,
-		  struct difference *ret_what, struct error *err);
+int compare_trees(int fd_a, int fd_b, const char *path, const struct mount_table *mounts, const struct place_contents *before,
+		  uint64_t *ret_entries, struct difference *ret_what, struct error *err);
 
 #endif

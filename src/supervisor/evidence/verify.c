@@ -65,9 +65,17 @@ static int on_created(void *arg, pid_t pid, struct error *err)
 {
 	struct verify *v = arg;
 	struct places *places = &v->places[v->done > 0];
+	char path[VERIFY_PATH_SIZE];
+	int r;
 
 	places_clear(places);
-	return places_find(places, pid, err);
+	r = places_find(places, pid, err);
+	if (r < 0 || v->done > 0)
+		return r;
+	r = places_note(places);
+	if (r == 0)
+		r = place_note(&v->upper_before, verify_path(v, path, 0, "files/upper"));
+	return r < 0 ? error_errno(err, -r, "noting what there is before the program") : 0;
 }
 
 static void prepare(struct verify *v, struct observed *ob, const struct streams *s, struct run_request *request, struct container_spec *spec)
@@ -76,6 +84,7 @@ static void prepare(struct verify *v, struct observed *ob, const struct streams 
 	spec->stdio[1] = s->out;
 	spec->stdio[2] = s->error;
 	spec->terminal = false;
+	spec->hidden = v->hidden;
 	request->quiet |= v->done > 0; /* said once */
 	request->created = on_created;
 	request->created_arg = v;
@@ -266,6 +275,7 @@ int verify_with(const struct run_options *o, const struct verify_maker *maker)
 		scratch_remove(v.layers);
 	for (int i = 0; i < 2; i++)
 		places_clear(&v.places[i]);
+	place_contents_clear(&v.upper_before);
 	strv_clear(&v.sources);
 	log_diff_result_deinit(&v.log);
 	return status;
@@ -287,7 +297,10 @@ static int program_sources(void *arg, struct strv *list, struct error *err)
 	struct error ignored = { 0 };
 	int r;
 
-	r = strv_add(list, p->o.workdir ? p->o.workdir : ".");
+	/* The caller's directory is in sight, too, where another one is worked in. */
+	r = strv_add(list, ".");
+	if (r == 0 && p->o.workdir && access(p->o.workdir, F_OK) == 0)
+		r = strv_add(list, p->o.workdir);
 	if (r == 0 && launch_init(&launch, &p->o, &ignored) < 0)
 		return 0;
 	for (size_t i = 0; i < launch.n_mounts && r == 0; i++)

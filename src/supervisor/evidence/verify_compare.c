@@ -33,7 +33,7 @@ static int compare_stream(const struct verify *v, const char *name, struct diffe
 	return compare_contents(a, b, what, err);
 }
 
-/* What is in memory only. The container's own directories, which are not empty to begin with, are no changed files. */
+/* What is in memory only. */
 static int compare_places(struct verify *v, struct difference *what, struct error *err)
 {
 	uint64_t entries;
@@ -45,8 +45,9 @@ static int compare_places(struct verify *v, struct difference *what, struct erro
 
 		if (other < 0)
 			return error_set(err, ENOENT, "comparing %s: it is in one container only", path);
-		r = compare_trees(v->places[0].items[i].fd, other, path, &v->places[0].mounts, &entries, what, err);
-		v->files += strcmp(path, "/") != 0 && strcmp(path, "/dev") != 0 ? entries : 0;
+		r = compare_trees(v->places[0].items[i].fd, other, path, &v->places[0].mounts, &v->places[0].items[i].before, &entries, what,
+				  err);
+		v->files += entries;
 	}
 	return r;
 }
@@ -56,7 +57,8 @@ static int compare_changes(struct verify *v, struct difference *what, struct err
 	char a[VERIFY_PATH_SIZE], b[VERIFY_PATH_SIZE];
 	int r;
 
-	r = compare_layers(verify_path(v, a, 1, "files/upper"), verify_path(v, b, v->done, "files/upper"), &v->files, what, err);
+	r = compare_layers(verify_path(v, a, 1, "files/upper"), verify_path(v, b, v->done, "files/upper"), &v->upper_before,
+			   &v->files, what, err);
 	return r > 0 ? compare_places(v, what, err) : r;
 }
 

@@ -57,6 +57,22 @@ static bool is_apart_from_all(const struct verify *v, const char *base, size_t n
 	return apart;
 }
 
+/* By the names that they have without links. */
+static int hide(struct verify *v, struct error *err)
+{
+	char *const dirs[] = { v->dir, v->layers };
+
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
+		_cleanup_free_ char *real = realpath(dirs[i], NULL);
+
+		if (!real)
+			return error_errno(err, errno, "%s", dirs[i]);
+		(void)snprintf(dirs[i], VERIFY_PATH_SIZE, "%s", real);
+		v->hidden[i] = dirs[i];
+	}
+	return 0;
+}
+
 /* Apart from everything that the guest works in, if there is such a place; from its working directory in any case. */
 int verify_make_layers(struct verify *v, struct error *err)
 {
@@ -69,7 +85,7 @@ int verify_make_layers(struct verify *v, struct error *err)
 				continue;
 			(void)snprintf(v->layers, sizeof(v->layers), "%.3800s/hermit-verify-files-XXXXXX", bases[i]);
 			if (mkdtemp(v->layers))
-				return 0;
+				return hide(v, err);
 		}
 	v->layers[0] = '\0';
 	return error_set(err, ENOENT, "--verify: no directory to keep changed files in (set TMPDIR to one outside of the working directory)");

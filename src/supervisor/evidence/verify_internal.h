@@ -33,11 +33,13 @@ struct verify {
 	const struct run_options *o;
 	const struct verify_maker *maker;
 	char dir[VERIFY_PATH_SIZE], layers[VERIFY_PATH_SIZE];
+	const char *hidden[3]; /* both, ended by NULL: a run does not see what earlier ones have left */
 	struct observed first; /* the run that all others are compared with */
 	unsigned done;         /* runs that are over */
 	uint64_t uncontrolled; /* in all of them */
 	uint64_t files;        /* changed files that were compared */
 	struct places places[2]; /* in memory: of the first run, of the one that goes on */
+	struct place_contents upper_before; /* in the first run's layers */
 	struct strv sources;     /* of verify_maker.sources() */
 	struct host_changes outside; /* VERIFY_DIFFERENT: what others have done to them meanwhile */
 	struct progress_clock clock;

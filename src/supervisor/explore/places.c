@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,9 +47,86 @@ int places_find(struct places *places, pid_t pid, struct error *err)
 	return r;
 }
 
+static int by_number(const void *a, const void *b)
+{
+	const struct place_entry *x = a, *y = b;
+
+	return (x->ino > y->ino) - (x->ino < y->ino);
+}
+
+/* On the place's own file system: what is mounted below is a place of its own, or none, and has numbers of its own. */
+static int note(struct place_contents *contents, FTS *walk)
+{
+	struct place_entry *grown;
+	FTSENT *entry;
+	dev_t own = 0;
+
+	while ((entry = fts_read(walk))) {
+		if (entry->fts_info == FTS_DP || entry->fts_info == FTS_NS)
+			continue;
+		if (entry->fts_level == FTS_ROOTLEVEL)
+			own = entry->fts_statp->st_dev;
+		if (entry->fts_statp->st_dev != own)
+			continue;
+		if ((contents->n & (contents->n - 1)) == 0) {
+			grown = reallocarray(contents->entries, contents->n ? contents->n * 2 : 1, sizeof(*grown));
+			if (!grown)
+				return -ENOMEM;
+			contents->entries = grown;
+		}
+		contents->entries[contents->n++] = (struct place_entry){ entry->fts_statp->st_ino, entry->fts_statp->st_ctim };
+	}
+	if (contents->n)
+		qsort(contents->entries, contents->n, sizeof(contents->entries[0]), by_number);
+	return 0;
+}
+
+int place_note(struct place_contents *ret, const char *path)
+{
+	char *roots[] = { (char *)path, NULL };
+	FTS *walk;
+	int r;
+
+	*ret = (struct place_contents){ 0 };
+	walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
+	if (!walk)
+		return -ENOMEM;
+	r = note(ret, walk);
+	(void)fts_close(walk);
+	return r;
+}
+
+int places_note(struct places *places)
+{
+	char path[32];
+	int r = 0;
+
+	for (size_t i = 0; i < places->n && r == 0; i++) {
+		(void)snprintf(path, sizeof(path), "/proc/self/fd/%d/.", places->items[i].fd);
+		r = place_note(&places->items[i].before, path);
+	}
+	return r;
+}
+
+void place_contents_clear(struct place_contents *contents)
+{
+	free(contents->entries);
+	*contents = (struct place_contents){ 0 };
+}
+
+bool place_is_as_before(const struct place_contents *before, const struct stat *st)
+{
+	const struct place_entry key = { .ino = st->st_ino }, *entry = NULL;
+
+	if (before->n)
+		entry = bsearch(&key, before->entries, before->n, sizeof(key), by_number);
+	return entry && entry->changed.tv_sec == st->st_ctim.tv_sec && entry->changed.tv_nsec == st->st_ctim.tv_nsec;
+}
+
 void places_clear(struct places *places)
 {
 	for (size_t i = 0; i < places->n; i++) {
+		place_contents_clear(&places->items[i].before);
 		(void)close(places->items[i].fd);
 		free(places->items[i].path);
 	}

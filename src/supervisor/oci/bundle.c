@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
@@ -141,12 +142,17 @@ int bundle_prepare(struct bundle *b, const char *directory, const struct run_opt
 	return 0;
 }
 
-/* Binds stay the host's, so they are no sources. */
-static int add_root(void *arg, struct strv *list, struct error *err)
+/* What a run writes to a bind the next one finds: such changes are looked for when runs differ. */
+static int add_sources(void *arg, struct strv *list, struct error *err)
 {
-	const struct bundle *b = arg;
+	const struct container_spec *spec = &((const struct bundle *)arg)->container.spec;
+	int r;
 
-	return strv_add(list, b->container.spec.root_path) < 0 ? error_errno(err, ENOMEM, "--verify") : 0;
+	r = strv_add(list, spec->root_path);
+	for (size_t i = 0; i < spec->n_mounts && r == 0; i++)
+		if ((spec->mounts[i].flags & MS_BIND) && !(spec->mounts[i].flags & MS_RDONLY) && spec->mounts[i].source)
+			r = strv_add(list, spec->mounts[i].source);
+	return r < 0 ? error_errno(err, ENOMEM, "--verify") : 0;
 }
 
 /* Every run has the root as it is, and a layer above it. What is mounted from the host stays the host's. */
@@ -170,7 +176,7 @@ static void unmake_run(void *arg)
 
 int bundle_run(struct bundle *b, const struct run_options *o, const char *image)
 {
-	const struct verify_maker maker = { .sources = add_root, .make = make_run, .unmake = unmake_run, .arg = b };
+	const struct verify_maker maker = { .sources = add_sources, .make = make_run, .unmake = unmake_run, .arg = b };
 
 	return o->verify ? verify_with(o, &maker) : observed_request(o, &b->request, image);
 }
