@@ -91,6 +91,14 @@ run "$hermit" log-diff one.log two.log
 expect 0 "the same log again"
 run "$supervisor" --bundle five --stop-at-turn=3
 expect 118 "--stop-at-turn of a bundle"
+# What is bound stays the host's: what one run writes there the next one finds, and that is named.
+mkdir shared && echo 0 >shared/count
+jq --arg at "$PWD/shared" '.process.args[-1] = "echo $(($(cat /mnt/count) + 1)) >/mnt/count; cat /mnt/count" |
+	.mounts += [{ destination: "/mnt", type: "bind", source: $at, options: ["rbind", "rw"] }]' five/config.json >five/changed && mv five/changed five/config.json
+run "$supervisor" --bundle five --verify --verify-json=verdict.json
+expect 123 "--verify of a bundle that binds a directory of the host"
+expect_err_has "^  starting points: $PWD/shared/count has changed on the host while the runs went on" "--verify: what has changed on the host"
+ok "--verify: what has changed on the host, in JSON" [ "$(jq -r .difference.changed_on_host verdict.json)" = "$PWD/shared/count" ]
 run "$supervisor" --bundle five --verify=1
 expect 125 "a verification of one run"
 
