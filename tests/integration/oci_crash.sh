@@ -10,6 +10,8 @@ leftovers()
 	find /sys/fs/cgroup -type d -name "$1" 2>/dev/null
 	ls -d "$state/$1" 2>/dev/null
 	grep -lsz "HERMIT_TEST_ID=$1" /proc/[0-9]*/environ
+	# Guardian, supervisor and process 1 before the start are copies of "create ... ID"; the id comes from a pipe, so as not to find grep itself.
+	printf '%s\n' "$1" | grep -lsxzF -f - /proc/[0-9]*/cmdline
 }
 
 clean()
@@ -97,6 +99,64 @@ for delay in 0.000 0.002 0.004 0.006 0.008 0.012 0.016 0.024 0.032 0.050; do
 	expect 0 "create killed after $delay s: delete --force"
 	until_true clean half
 	equal "" "$(leftovers half)" "create killed after $delay s: nothing is left"
+done
+
+# The same without cgroups: nobody but the creator knows whom it has made.
+for delay in 0.010 0.015 0.020 0.025 0.030 0.035 0.040 0.045 0.050 0.055; do
+	rt --cgroup-manager=disabled create --bundle half half <in >half.out 2>&1 &
+	creator=$!
+	sleep $delay
+	kill -9 $creator 2>/dev/null
+	wait $creator 2>/dev/null
+	run rt delete --force half
+	expect 0 "create without cgroups killed after $delay s: delete --force"
+	until_true clean half
+	equal "" "$(leftovers half)" "create without cgroups killed after $delay s: nothing is left"
+done
+
+# `start`, killed at some moment: a program that runs makes the container a running one.
+bundle begun 'echo up; read x' '.process.env += ["HERMIT_TEST_ID=begun"]'
+for delay in 0.002 0.005 0.010 0.015 0.020 0.030 0.040 0.060; do
+	rt create --bundle begun begun <in >begun.out 2>&1
+	rt start begun &
+	starter=$!
+	sleep $delay
+	kill -9 $starter 2>/dev/null
+	wait $starter 2>/dev/null
+	if [ "$(status_of begun)" = created ] && [ ! -s begun.out ]; then
+		rt start begun 2>/dev/null # when the first one was not heard
+	fi
+	until_true grep -q up begun.out
+	equal running "$(status_of begun)" "start killed after $delay s: status"
+	run rt delete begun
+	expect 1 "start killed after $delay s: it is not deleted as one that was never started"
+	run rt pause begun
+	expect 0 "start killed after $delay s: pause"
+	clear_one begun "start killed after $delay s"
+done
+
+# `pause` and `resume`, killed at some moment: it can be resumed, and runs.
+start_one held
+for delay in 0.001 0.002 0.003 0.004 0.006 0.008 0.012 0.016; do
+	for command in pause resume; do
+		rt $command held 2>/dev/null &
+		asker=$!
+		sleep $delay
+		kill -9 $asker 2>/dev/null
+		wait $asker 2>/dev/null
+		rt pause held 2>/dev/null
+		equal paused "$(status_of held)" "$command killed after $delay s: pause"
+		run rt resume held
+		expect 0 "$command killed after $delay s: resume"
+		run rt exec held /bin/true
+		expect 0 "$command killed after $delay s: it runs"
+	done
+done
+# Stopped, not killed.
+for whom in supervisor guardian; do
+	kill -STOP "$(field held ".$whom.pid")"
+	clear_one held "$whom stopped"
+	[ $whom = guardian ] || start_one held
 done
 
 # create, start, exec and delete of one container in each other's way

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -44,6 +45,7 @@ struct creation {
 	struct filters filters;
 	struct container container;
 	int control_fd, log_fd;
+	int done_fd; /* tells the supervisor that the creation has come to its end */
 	bool hooks_ran;
 };
 
@@ -250,9 +252,10 @@ static int make_container(struct creation *c, struct error *err)
 
 static int supervise(struct creation *c, struct error *err)
 {
+	_cleanup_close_ int creator_fd = -1;
 	struct supervise_pids pids;
 	struct supervise_request request;
-	int r;
+	int ends[2], r;
 
 	c->control_fd = control_listen(c->dir.fd, err);
 	if (c->control_fd < 0)
@@ -261,6 +264,10 @@ static int supervise(struct creation *c, struct error *err)
 					: openat(c->dir.fd, "log", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	if (c->log_fd < 0)
 		return error_errno(err, errno, "log of the supervisor");
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return error_errno(err, errno, "cannot make the container's supervisor");
+	creator_fd = ends[0];
+	c->done_fd = ends[1];
 	request = (struct supervise_request){
 		.bundle = &c->bundle,
 		.options = &c->options,
@@ -268,6 +275,7 @@ static int supervise(struct creation *c, struct error *err)
 		.untrapped = c->untrapped,
 		.dir_fd = c->dir.fd,
 		.control_fd = c->control_fd,
+		.creator_fd = creator_fd,
 		.log_fd = c->log_fd,
 	};
 	r = supervise_spawn(&request, &pids, err);
@@ -285,7 +293,11 @@ static int finish(struct creation *c, struct error *err)
 	c->state.init = process_ref(c->container.init_pid);
 	c->state.status = OCI_CREATED;
 	r = state_dir_write(&c->dir, &c->state, err);
-	return r < 0 ? r : tell_pid(&c->request->process, c->container.init_pid, err);
+	if (r == 0)
+		r = tell_pid(&c->request->process, c->container.init_pid, err);
+	if (r == 0 && send(c->done_fd, "", 1, MSG_NOSIGNAL) < 0)
+		r = error_set(err, ECHILD, "the container's supervisor ended");
+	return r;
 }
 
 static int create(struct creation *c, struct created *ret, struct error *err)
@@ -344,6 +356,7 @@ static void creation_clear(struct creation *c)
 	cgroup_free(c->cgroup);
 	cleanup_close(&c->control_fd);
 	cleanup_close(&c->log_fd);
+	cleanup_close(&c->done_fd);
 	state_dir_close(&c->dir);
 	bundle_clear(&c->bundle);
 	run_options_clear(&c->options);
@@ -361,6 +374,7 @@ int lifecycle_create(const struct runtime *rt, const struct create_request *requ
 		.container = CONTAINER_NONE,
 		.control_fd = -1,
 		.log_fd = -1,
+		.done_fd = -1,
 	};
 	int r;
 

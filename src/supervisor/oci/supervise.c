@@ -77,22 +77,32 @@ static bool serve_created(struct supervisor *s, const struct control_request *re
 	return false;
 }
 
-/* 0: the start was asked for. -ESRCH: container or guardian are gone. */
+/*
+ * 0: the start was asked for. -ESRCH: container or guardian are gone, or the creator is, in the middle of it: then nobody may know of us, for it is
+ * the creator that writes our number down.
+ */
 static int wait_for_start(struct supervisor *s)
 {
 	struct pollfd polls[] = {
 		{ .fd = s->request->control_fd, .events = POLLIN },
 		{ .fd = s->init_pidfd, .events = POLLIN },
 		{ .fd = s->guardian, .events = POLLIN },
+		{ .fd = s->request->creator_fd, .events = POLLIN },
 	};
 	struct control_request request;
 	int connection, attached;
+	char byte;
 
 	for (;;) {
 		if (poll(polls, ARRAY_SIZE(polls), -1) < 0)
 			continue;
 		if (polls[1].revents || polls[2].revents)
 			return -ESRCH;
+		if (polls[3].revents) {
+			if (read(polls[3].fd, &byte, 1) != 1)
+				return -ESRCH;
+			polls[3].fd = -1;
+		}
 		while (control_accept(s->request->control_fd, &request, &connection, &attached) > 0)
 			if (serve_created(s, &request, connection, attached))
 				return 0;
@@ -331,7 +341,7 @@ static void start(struct supervisor *s)
 static _Noreturn void supervisor_main(const struct supervise_request *request, int guardian, pid_t parent)
 {
 	struct supervisor s = { .request = request, .guardian = guardian, .starter = -1, .init_pidfd = request->container->init_pidfd };
-	int keep[] = { guardian, request->dir_fd, request->control_fd, request->log_fd, request->container->channel,
+	int keep[] = { guardian, request->dir_fd, request->control_fd, request->creator_fd, request->log_fd, request->container->channel,
 		       request->container->init_pidfd, request->container->guest_pidfd };
 
 	(void)prctl(PR_SET_NAME, "hermit-sup");

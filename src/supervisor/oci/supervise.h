@@ -32,6 +32,7 @@ struct supervise_request {
 	bool untrapped;
 	int dir_fd;     /* state directory */
 	int control_fd; /* see control_listen() */
+	int creator_fd; /* gets a byte when the creation has come to its end; hangs up before that when the creator dies */
 	int log_fd;
 };
 
