@@ -154,6 +154,12 @@ struct signal_state {
 	uint64_t blocked, ignored, caught;
 };
 
+/* Who a task is: real, effective, saved and file system ids, in host numbers (keys only); effective capabilities as bits. */
+struct guest_credentials {
+	uint32_t uids[4], gids[4];
+	uint64_t capabilities;
+};
+
 /* A fresh program image: what is put in place of the kernel's own words to it. */
 struct exec_image {
 	unsigned char random[16]; /* AT_RANDOM */
@@ -305,6 +311,8 @@ struct guest_ops {
 	int (*count_branches)(struct guest *g, int task, uint64_t *ret_count);
 
 	int (*signal_state)(struct guest *g, int task, struct signal_state *ret_state);
+	/* May be NULL. */
+	int (*credentials)(struct guest *g, int task, struct guest_credentials *ret);
 	/* Queues a signal: to the thread, or to its whole process. */
 	int (*signal_send)(struct guest *g, int task, bool to_thread, const siginfo_t *info);
 

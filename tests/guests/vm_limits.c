@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -155,6 +156,36 @@ static void descriptors(void)
 	SAME("too high a start %s", RESULT(fcntl(0, F_DUPFD, 20)));
 }
 
+/* As another user: root has no such limit. */
+static void processes(void)
+{
+	int n = 0;
+
+	MUST(setpgid(0, 0));
+	SAME("can be dumped %s", RESULT(prctl(PR_GET_DUMPABLE)));
+	if (setresuid(54321, 54321, 54321) < 0)
+		return; /* nobody else to be */
+	SAME("not any more %s", RESULT(prctl(PR_GET_DUMPABLE)));
+	SAME("nicer %s", RESULT(setpriority(PRIO_PROCESS, 0, 5)));
+	SAME("less nice %s", RESULT(setpriority(PRIO_PROCESS, 0, 4)));
+	SAME("niceness %d", getpriority(PRIO_PROCESS, 0));
+	limit(RLIMIT_NPROC, 7, 7);
+	for (pid_t child; n < 50 && (child = fork()) >= 0; n++)
+		if (!child) {
+			(void)pause();
+			_exit(0);
+		}
+	SAME("processes: %d, then %s", n, strerrorname_np(errno));
+	(void)signal(SIGTERM, SIG_IGN);
+	MUST(kill(0, SIGTERM));
+	while (wait(NULL) > 0)
+		;
+	n = fork();
+	if (!n)
+		_exit(0);
+	SAME("room again %d", n > 0);
+}
+
 /* How much goes into a full pipe. */
 static void pipes(void)
 {
@@ -193,6 +224,7 @@ int main(void)
 	in_a_child("file size", file_size);
 	in_a_child("file size, not handled", file_size_default);
 	in_a_child("descriptors", descriptors);
+	in_a_child("processes", processes);
 	pipes();
 	SHOWN("at %llu", (unsigned long long)vm_now());
 	return 0;

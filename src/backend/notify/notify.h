@@ -407,6 +407,9 @@ int notify_settle_alive(struct notify *n, pid_t tid);
 int notify_settle_network(struct guest *g);
 void settle_deinit(struct notify *n);
 
+/* --- credentials.c --- */
+int notify_credentials(struct guest *g, int task, struct guest_credentials *ret);
+
 /* --- settle_terminals.c --- */
 int notify_settle_terminals(struct guest *g, bool echoes);
 void settle_terminals_deinit(struct notify *n);

@@ -69,6 +69,7 @@ static const struct guest_ops notify_ops = {
 	.settle_leader = notify_settle_leader,
 	.settle_network = notify_settle_network,
 	.settle_terminals = notify_settle_terminals,
+	.credentials = notify_credentials,
 	.backtrace = notify_backtrace,
 };
 

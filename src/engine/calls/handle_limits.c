@@ -20,14 +20,13 @@ static bool kernel_enforces(unsigned resource)
 	case RLIMIT_DATA:
 	case RLIMIT_STACK:
 	case RLIMIT_CORE:
-	case RLIMIT_NPROC:
 	case RLIMIT_NOFILE:
 	case RLIMIT_MEMLOCK:
 	case RLIMIT_AS:
 	case RLIMIT_SIGPENDING:
 	case RLIMIT_MSGQUEUE:
 		return true;
-	default: /* processor time is ours; niceness and priorities do not reach the kernel; the rest has no effect */
+	default: /* processor time and the number of processes are ours; niceness and priorities do not reach the kernel; the rest has no effect */
 		return false;
 	}
 }

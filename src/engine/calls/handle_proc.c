@@ -11,6 +11,7 @@
 
 #include "engine/engine_internal.h"
 #include "engine/calls/handlers.h"
+#include "engine/proc/credentials.h"
 #include "engine/wait.h"
 
 enum { NR_fork = 57, NR_vfork = 58, NR_exit_group = 231 };
@@ -20,12 +21,17 @@ enum { CLONE3_SIZE_MAX = 4096 /* a page */, SET_TID_MAX = 32 /* MAX_PID_NS_LEVEL
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 
 /* Notes what the coming birth will need. */
-static int start_clone(struct task *t, struct verdict *v, uint64_t flags, int exit_signal, uint64_t child_tid)
+static int start_clone(struct engine *e, struct task *t, struct verdict *v, uint64_t flags, int exit_signal, uint64_t child_tid)
 {
+	int r;
+
 	if (flags & CLONE_NAMESPACES)
 		return verdict_errno(v, EPERM);
 	if (flags & CLONE_UNTRACED) /* would run out of sight */
 		return verdict_errno(v, EPERM);
+	r = credentials_may_clone(e, t);
+	if (r <= 0)
+		return r < 0 ? r : verdict_errno(v, EAGAIN);
 	t->clone_flags = flags;
 	t->clone_exit_signal = exit_signal;
 	t->clone_child_tid = child_tid;
@@ -38,10 +44,10 @@ int handle_proc_clone(struct engine *e, struct task *t, struct verdict *v)
 	const uint64_t *a = t->call.args;
 
 	if (t->call.nr == NR_fork)
-		return start_clone(t, v, 0, SIGCHLD, 0);
+		return start_clone(e, t, v, 0, SIGCHLD, 0);
 	if (t->call.nr == NR_vfork)
-		return start_clone(t, v, CLONE_VFORK | CLONE_VM, SIGCHLD, 0);
-	return start_clone(t, v, (uint32_t)a[0] & ~(uint64_t)CSIGNAL, (int)(a[0] & CSIGNAL), a[3]);
+		return start_clone(e, t, v, CLONE_VFORK | CLONE_VM, SIGCHLD, 0);
+	return start_clone(e, t, v, (uint32_t)a[0] & ~(uint64_t)CSIGNAL, (int)(a[0] & CSIGNAL), a[3]);
 }
 
 /* Fields that this kernel's interface does not have, must not be used: E2BIG. */
@@ -97,7 +103,7 @@ int handle_proc_clone3(struct engine *e, struct task *t, struct verdict *v)
 		return verdict_errno(v, EINVAL);
 	if (args.flags & CLONE_INTO_CGROUP || args.set_tid_size)
 		return verdict_errno(v, EPERM);
-	return start_clone(t, v, args.flags, (int)args.exit_signal, args.child_tid);
+	return start_clone(e, t, v, args.flags, (int)args.exit_signal, args.child_tid);
 }
 
 int handle_proc_set_tid_address(struct engine *e, struct task *t, struct verdict *v)

@@ -4,6 +4,7 @@
  * arguments are checked as Linux checks them.
  */
 #include <errno.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -12,6 +13,7 @@
 #include "base/cleanup.h"
 #include "engine/engine_internal.h"
 #include "engine/calls/handlers.h"
+#include "engine/proc/credentials.h"
 #include "engine/proc/machine.h"
 
 #ifndef SCHED_DEADLINE
@@ -311,9 +313,17 @@ int handle_id_getpriority(struct engine *e, struct task *t, struct verdict *v)
 	return verdict_return(v, best);
 }
 
+static rlim_t limit_of_nice(const struct task *t)
+{
+	rlim_t limit = t->process->traits.limits[RLIMIT_NICE].rlim_cur;
+
+	return limit > NICE_MOST - NICE_LEAST + 1 ? NICE_MOST - NICE_LEAST + 1 : limit;
+}
+
+/* Who has not the privilege may be nicer, and less so down to a limit. */
 int handle_id_setpriority(struct engine *e, struct task *t, struct verdict *v)
 {
-	int which = (int)t->call.args[0], nice = (int)t->call.args[2], found = -ESRCH;
+	int which = (int)t->call.args[0], nice = (int)t->call.args[2], found = -ESRCH, able = -1;
 	struct task *other;
 
 	if (which < PRIO_PROCESS || which > PRIO_USER)
@@ -322,8 +332,17 @@ int handle_id_setpriority(struct engine *e, struct task *t, struct verdict *v)
 	LL_FOREACH(e->tasks, other) {
 		if (!is_meant(t, other, (enum who)which, (int)t->call.args[1]))
 			continue;
+		if (able < 0 && nice < other->traits.nice) {
+			able = credentials_has(e, t, 1ull << CAP_SYS_NICE);
+			if (able < 0)
+				return able;
+		}
+		if (nice < other->traits.nice && able == 0 && 20 - nice > (int)limit_of_nice(other)) {
+			found = -EACCES;
+			continue;
+		}
 		other->traits.nice = nice;
-		found = 0;
+		found = found == -ESRCH ? 0 : found;
 	}
 	return verdict_return(v, found);
 }
