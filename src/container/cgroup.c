@@ -224,6 +224,20 @@ static int normalize(const char *cgroups_path, const char *id, char *buf, size_t
 	return 0;
 }
 
+/* Dead ones that nobody has waited for do nothing any more. */
+static bool is_dead(pid_t pid)
+{
+	_cleanup_free_ char *text = NULL;
+	const char *name_end;
+	char path[32];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (fd_read_file(AT_FDCWD, path, 4096, &text, NULL) < 0)
+		return true;
+	name_end = strrchr(text, ')');
+	return name_end && (!strncmp(name_end, ") Z", 3) || !strncmp(name_end, ") X", 3));
+}
+
 /* What enters a frozen one stops there for good, and its creator would wait for it. */
 static int check_usable(const struct cgroup *cgroup, struct error *err)
 {
@@ -232,6 +246,8 @@ static int check_usable(const struct cgroup *cgroup, struct error *err)
 	int r;
 
 	r = cgroup_pids(cgroup, &pids, &n, err);
+	while (r == 0 && n > 0 && is_dead(pids[n - 1]))
+		n--;
 	if (r == 0 && n > 0)
 		return error_set(err, EEXIST, "cgroup %s has processes already", cgroup->items[0].directory);
 	if (r == 0 && cgroup_is_frozen(cgroup))

@@ -199,6 +199,7 @@ struct container_spec {
 	int stdio[3];       /* descriptors of the caller that become 0, 1, 2; -1: /dev/null */
 	bool terminal;      /* make a pty inside the container and use it as 0, 1, 2; its master comes back */
 	unsigned short terminal_rows, terminal_columns; /* 0: not set */
+	bool keep_console;  /* the terminal does not become /dev/console, which is the first process's */
 	unsigned preserve_fds; /* descriptors 3 .. 3+n-1 of the caller stay open in the guest */
 
 	bool pin_cpu;

@@ -171,10 +171,20 @@ static int set_oom_score(const struct container_spec *spec, struct error *err)
 
 /* ---- descriptors and session ---- */
 
+static int show_as_console(int slave, struct error *err)
+{
+	_cleanup_close_ int mount = fs_clone(slave, "", false, err), target = -1;
+
+	target = mount < 0 ? -1 : open("/dev/console", O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (target < 0)
+		return error_errno(err, mount < 0 ? err->code : errno, "cannot create /dev/console");
+	return fs_attach(mount, target, "/dev/console", err);
+}
+
 /* A terminal of the container's own: the master goes to the creator, the slave takes the place of all three. */
 static int open_terminal(const struct container_spec *spec, int channel, int fds[3], struct error *err)
 {
-	_cleanup_close_ int master = -1, slave = -1, mount = -1, target = -1;
+	_cleanup_close_ int master = -1, slave = -1;
 	int r;
 
 	r = console_open(&master, &slave, err);
@@ -184,11 +194,8 @@ static int open_terminal(const struct container_spec *spec, int channel, int fds
 		return error_errno(err, errno, "cannot give the terminal to user %u", spec->uid);
 	if (spec->terminal_rows || spec->terminal_columns)
 		(void)console_set_size(master, spec->terminal_rows, spec->terminal_columns);
-	mount = fs_clone(slave, "", false, err);
-	target = mount < 0 ? -1 : open("/dev/console", O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (target < 0)
-		return error_errno(err, mount < 0 ? err->code : errno, "cannot create /dev/console");
-	r = fs_attach(mount, target, "/dev/console", err);
+	if (!spec->keep_console)
+		r = show_as_console(slave, err);
 	if (r == 0)
 		r = channel_send_fd(channel, CHANNEL_CONSOLE, master);
 	if (r < 0)

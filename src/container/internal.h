@@ -133,6 +133,8 @@ int devices_prepare(const struct container_spec *spec, int *ret, struct error *e
  */
 int mounts_prepare(struct stage *stage, const int *idmapped, struct error *err);
 int mounts_apply(struct stage *stage, struct error *err);
+/* When all is in its place: what is read-only, and had to be filled. */
+int mounts_finish(struct stage *stage, struct error *err);
 
 /*
  * cow_binds: sources that the new tree has, before anything else is mounted on it, are taken from there. So a bind is copy-on-write, and another name

@@ -83,8 +83,11 @@ static int split_options(char *text, struct fs_option *options, size_t room, str
 	return 0;
 }
 
+static bool is_readonly_late(const struct container_mount *m);
+
 static int create_filesystem(const struct container_mount *m, struct error *err)
 {
+	unsigned long flags = m->flags & ~(is_readonly_late(m) ? (unsigned long)MS_RDONLY : 0UL);
 	struct fs_option options[MAX_OPTIONS + ARRAY_SIZE(super_map) + 1] = { 0 };
 	_cleanup_free_ char *data = strdup(m->data ? m->data : "");
 	size_t n = 0;
@@ -98,9 +101,9 @@ static int create_filesystem(const struct container_mount *m, struct error *err)
 	while (options[n].key)
 		n++;
 	for (size_t i = 0; i < ARRAY_SIZE(super_map); i++)
-		if (m->flags & super_map[i].flag)
+		if (flags & super_map[i].flag)
 			options[n++] = (struct fs_option){ .key = super_map[i].name };
-	return fs_create(m->type, m->source ? m->source : m->type, options, (unsigned)attributes_of(m->flags), err);
+	return fs_create(m->type, m->source ? m->source : m->type, options, (unsigned)attributes_of(flags), err);
 }
 
 /* The file or directory for a mount to go on, of the kind that the mount's root is. */
@@ -334,6 +337,38 @@ static int mount_one(struct stage *stage, size_t i, struct error *err)
 	if (r == 0)
 		r = fs_attach(mount, target, m->target, err);
 	return r < 0 ? r : set_propagation(mount, m, err);
+}
+
+/* Others go below a tmpfs, which is filled before it is made read-only. */
+static bool is_readonly_late(const struct container_mount *m)
+{
+	return m->type && !strcmp(m->type, "tmpfs") && !is_bind(m) && m->flags & MS_RDONLY;
+}
+
+static bool is_covered_later(const struct container_spec *spec, size_t i)
+{
+	for (size_t k = i + 1; k < spec->n_mounts; k++)
+		if (!strcmp(spec->mounts[k].target, spec->mounts[i].target))
+			return true;
+	return false;
+}
+
+int mounts_finish(struct stage *stage, struct error *err)
+{
+	const struct container_spec *spec = stage->spec;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < spec->n_mounts; i++) {
+		const struct container_mount *m = &spec->mounts[i];
+		_cleanup_close_ int fd = -1;
+
+		if (!is_readonly_late(m) || is_covered_later(spec, i))
+			continue;
+		fd = root_open(stage->root, m->target, O_DIRECTORY);
+		r = fd < 0 ? error_errno(err, -fd, "cannot open %s", m->target) :
+			     fs_set_attributes(fd, MOUNT_ATTR_RDONLY, 0, false, m->target, err);
+	}
+	return r;
 }
 
 int mounts_apply(struct stage *stage, struct error *err)

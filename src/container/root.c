@@ -398,6 +398,8 @@ static int root_fill(struct stage *stage, struct real_paths *real, struct error 
 	if (r == 0 && spec->prepare_root)
 		r = spec->prepare_root(spec->prepare_arg, stage->root, err);
 	if (r == 0)
+		r = mounts_finish(stage, err);
+	if (r == 0)
 		r = make_root_readonly(spec, stage->root, err);
 	return r == 0 ? switch_root(spec, stage->root, err) : r;
 }

@@ -50,6 +50,8 @@ shows two '^/dev/pts/1' "exec: the terminal's name"
 shows two '^30 90' "exec: its size"
 echo typed >&7
 shows two '^<typed>' "exec: input"
+run rt exec t /bin/sh -c 'test -c /dev/console && grep -c " /dev/console " /proc/self/mountinfo'
+expect_out 1 "exec: /dev/console stays the first process's"
 until_true is_gone "$(cat exec.pid)"
 run rt exec --detach --tty t /bin/true
 expect 255 "exec: a terminal without a socket"

@@ -65,6 +65,11 @@ ro" "podman run: user, read-only root, volume"
 	run "${pod[@]}" run --rm -t --network=none localhost/busy:1 sh -c 'tty; stty size >/dev/null && echo sized'
 	ok "podman run -t: a terminal" grep -q /dev/pts/0 out
 	ok "podman run -t: it has a size" grep -q sized out
+	if command -v script >/dev/null; then
+		run script -qec "${pod[*]} run --rm -it --network=none localhost/busy:1 sh -c 'test -t 0 && test -t 1 && tty; exit 5'" /dev/null
+		expect 5 "podman run -it: exit status"
+		ok "podman run -it: a terminal" grep -q /dev/pts/0 out
+	fi
 	status=0
 	echo typed | timeout 60 "${pod[@]}" run --rm -i --network=none localhost/busy:1 cat >out 2>err || status=$?
 	expect_out typed "podman run -i: input, and its end"
@@ -108,7 +113,70 @@ term" "podman logs"
 	expect_out "7 exited" "podman inspect"
 	run "${pod[@]}" rm -f c1
 	expect 0 "podman rm"
+	with_pods
+	with_python
 	"${pod[@]}" rmi -a -f >/dev/null 2>&1
+}
+
+# A pod's first container only waits, so it runs as it is; the others are supervised, and share its namespaces.
+with_pods()
+{
+	local first member id dir
+	printf '#!/bin/sh\nexec tail -f /dev/null\n' >"$work/rootfs/pause"
+	chmod +x "$work/rootfs/pause"
+	tar -C "$work/rootfs" -c . >pause.tar
+	run "${pod[@]}" import pause.tar localhost/pause:1
+	run "${pod[@]}" pod create --name p --network=none --infra-image localhost/pause:1 --infra-command /pause
+	expect 0 "podman pod create"
+	run "${pod[@]}" run -d --pod p --name member localhost/busy:1 sh -c 'date -u +%Y-%m; echo up; tail -f /dev/null'
+	expect 0 "podman run --pod"
+	until_true sh -c '"$@" logs member 2>/dev/null | grep -q up' sh "${pod[@]}"
+	run "${pod[@]}" logs member
+	expect_out "2026-01
+up" "podman run --pod: it is supervised"
+	first=$("${pod[@]}" inspect "$("${pod[@]}" pod inspect p --format '{{.InfraContainerID}}')" --format '{{.State.Pid}}')
+	member=$("${pod[@]}" inspect member --format '{{.State.Pid}}')
+	equal "$(readlink "/proc/$first/ns/net" "/proc/$first/ns/ipc")" "$(readlink "/proc/$member/ns/net" "/proc/$member/ns/ipc")" "podman pod: shared namespaces"
+	# podman's own profile is a filter; a supervised process has one more
+	ok "podman pod: its first container runs as it is" [ "$(filters "$first")" = $(($(filters "$member") - 1)) ]
+	run "${pod[@]}" exec member sh -c 'echo inside'
+	expect_out inside "podman exec in a pod"
+	run "${pod[@]}" pod stop -t 20 p
+	expect 0 "podman pod stop"
+	id=$("${pod[@]}" pod inspect p --format '{{.ID}}')
+	# podman makes directories of its own where a controller is absent, and fails to remove them whatever the runtime is
+	run "${pod[@]}" pod rm -f p
+	for dir in /sys/fs/cgroup/*/libpod_parent/"$id"; do
+		if [ -d "$dir" ] && [ "$(stat -f -c %T "$dir")" = tmpfs ]; then rm -rf "$dir"; fi
+	done
+	equal "" "$("${pod[@]}" ps -aq)" "podman pod rm: no container is left"
+}
+
+filters()
+{
+	sed -n 's/^Seccomp_filters:[^0-9]*//p' "/proc/$1/status"
+}
+
+# The distribution's own python, read-only: twenty times the same; with another runtime it varies.
+with_python()
+{
+	local i
+	[ -x /usr/bin/python3 ] || { echo "python3 of the distribution is missing: not run"; return; }
+	mkdir -p python/{proc,sys,dev,tmp,run,etc,usr,var}
+	for i in bin lib lib32 lib64 sbin; do [ -L /$i ] && cp -a /$i python/$i; done
+	cp "$top_srcdir/tests/support/vary.py" python/vary.py || exit 99
+	on=(run --rm --network=none --read-only -v /usr:/usr:ro)
+	for ((i = 1; i <= 20; i++)); do
+		run "${pod[@]}" "${on[@]}" --rootfs "$work/python" python3 /vary.py
+		expect 0 "python in podman, run $i"
+		[ -e python.out ] || cp out python.out
+		ok "python in podman, run $i: the same" cmp -s out python.out
+	done
+	ok "python in podman: all of its output" [ "$(grep -c '^\[0, 0, 0\]$' python.out)" = 1 ]
+	run "${pod[@]}" "${on[@]}" --annotation org.hermit.off=true --rootfs "$work/python" python3 /vary.py
+	cp out python.off
+	run "${pod[@]}" "${on[@]}" --annotation org.hermit.off=true --rootfs "$work/python" python3 /vary.py
+	ok "python in podman, not under control: it varies" sh -c '! cmp -s out python.off'
 }
 
 with_containerd()
@@ -175,6 +243,14 @@ with_docker()
 	expect_out "5
 b
 ro" "docker run: user, environment, read-only root, volume"
+	run "${dk[@]}" "${on[@]}" --rm -t busy:1 sh -c 'tty; stty size >/dev/null && echo sized'
+	ok "docker run -t: a terminal" grep -q /dev/pts/0 out
+	ok "docker run -t: it has a size" grep -q sized out
+	if command -v script >/dev/null; then
+		run script -qec "docker -H unix://$work/dk/s run --runtime hermit --network none --rm -it busy:1 sh -c 'test -t 0 && test -t 1 && tty; exit 5'" /dev/null
+		expect 5 "docker run -it: exit status"
+		ok "docker run -it: a terminal" grep -q /dev/pts/0 out
+	fi
 	run "${dk[@]}" "${on[@]}" --rm busy:1 /no/such/program
 	expect 127 "docker run: no such program"
 	run "${dk[@]}" "${on[@]}" --rm busy:1 /etc

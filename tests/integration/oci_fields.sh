@@ -212,6 +212,13 @@ if [ -w /sys/fs/cgroup/freezer/freezer.clone_children ] || [ -w /sys/fs/cgroup/f
 	rmdir "$there" 2>/dev/null
 fi
 
+# ---- a read-only /dev, with what goes below it ----
+bundle rodev 'test -c /dev/null && test -d /dev/pts && echo there; (: >/dev/x) 2>/dev/null || echo read-only' \
+	'.mounts |= map(if .destination == "/dev" then .options += ["ro"] else . end)'
+run rt run --bundle rodev rodev
+expect_out "there
+read-only" "a tmpfs that is read-only is so when others are mounted below it"
+
 # ---- a device that never says that it can be written to ----
 if [ -c /dev/kmsg ] && : 2>/dev/null >/dev/kmsg; then
 	bundle kmsg 'echo "<7>a test of hermit-supervisor" >/dev/kmsg && echo written' '.linux.devices = [{path: "/dev/kmsg", type: "c", major: 1, minor: 11}]

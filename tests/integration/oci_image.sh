@@ -45,6 +45,14 @@ expect 125 "no such tag"
 expect_err_has 'there is no such tag' "no such tag"
 run "$hermit" oci walk
 expect 125 "no such subcommand"
+if command -v setpriv >/dev/null; then
+	chmod 755 "$work"
+	mkdir user && cp "$hermit" user/hermit && chown 65534:65534 user || exit 99 # the tree may be its owner's alone
+	run setpriv --reuid=65534 --regid=65534 --clear-groups env HOME="$work/user" XDG_CACHE_HOME="$work/user/cache" "$work/user/hermit" oci run layout
+	expect 125 "an ordinary user"
+	expect_err_has 'images can be run by root only; for others an engine does it: podman --runtime' "an ordinary user is told who can"
+	equal "hermit" "$(ls user)" "an ordinary user: nothing is unpacked"
+fi
 command -v umoci >/dev/null || { echo "the rest left out: umoci is not installed"; finish; }
 
 run "$hermit" oci run --report=report.json layout

@@ -92,6 +92,11 @@ run rt exec --env nonsense d /bin/true
 expect 255 "exec: bad environment"
 run rt exec d
 expect 255 "exec without a program"
+run rt exec --cgroup .. d /bin/true
+expect 255 "exec in another cgroup"
+expect_err_has "own cgroup only" "exec in another cgroup"
+run rt exec --cgroup / d /bin/true
+expect 0 "exec in the container's cgroup, by name"
 # ---- pause, resume ----
 run rt pause d
 expect 0 "pause"
@@ -204,6 +209,8 @@ expect 0 "pause without cgroups"
 run rt kill n KILL
 expect 0 "kill -9 of a paused container"
 until_true status_is n stopped
+run rt ps -f json n
+expect_out "[]" "ps of a stopped container"
 run rt delete n
 expect 0 "delete after kill -9"
 bundle plain 'date +%Y; trap "exit 3" TERM; echo up; while :; do sleep 0.1; done' '.annotations["org.hermit.off"] = "true"'

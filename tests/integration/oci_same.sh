@@ -27,6 +27,17 @@ same random 'head -c 64 /dev/urandom | md5sum; cat /proc/sys/kernel/random/uuid;
 	'.mounts += [{destination: "/tmp", type: "tmpfs", source: "tmpfs"}]'
 same parallel 'for i in 1 2 3 4 5 6 7 8; do (n=0; while [ $n -lt 20 ]; do echo $i.$n; n=$((n+1)); done) & done; wait; echo done'
 same pipes 'yes | head -1000 | md5sum; seq 1 300 | sort -r | tail -3; (sleep 1; echo late) & (echo early); wait; (echo a; sleep 0.1; echo b) | while read l; do date +%N; echo $l; done'
+# What an engine makes of the id is drawn; a name that somebody has given is not touched.
+for id in 4f6c1e9a77b2d0 9b1d22e0c4aa13; do
+	bundle "$id" 'hostname; echo $HOSTNAME' ".hostname = \"${id%??}\" | .process.env += [\"HOSTNAME=${id%??}\"]"
+	run rt run --bundle "$id" "$id"
+	expect_out "hermit
+hermit" "a name that is made of the id"
+done
+bundle named 'hostname; echo $HOSTNAME' '.hostname = "4f6c1e9a77b2" | .process.env += ["HOSTNAME=4f6c1e9a77b2"]'
+run rt run --bundle named named
+expect_out "4f6c1e9a77b2
+4f6c1e9a77b2" "a name that is given"
 same machine 'uname -a; nproc; free | head -2; id; hostname; cat /proc/loadavg; ls -l /proc/self/fd | wc -l; env'
 same files 'cd /tmp; for i in 1 2 3 4 5; do echo $i >f$i; done; ls -la --full-time; stat -c "%i %Y" f*; df /tmp | tail -1; ls -l /bin | md5sum' \
 	'.mounts += [{destination: "/tmp", type: "tmpfs", source: "tmpfs", options: ["size=1m"]}]'

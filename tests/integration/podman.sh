@@ -80,22 +80,7 @@ container()
 		--rootfs "$work/root" "$@" >"out.$name" 2>"err.$name"
 }
 
-cat >root/vary.py <<'END'
-import os, queue, random, subprocess, threading, time, uuid
-print(time.time_ns(), time.monotonic_ns(), os.getpid(), os.uname().nodename)
-print(os.urandom(8).hex(), random.random(), uuid.uuid4(), list({"a", "b", "c", "d", "e", "f"}), id(object()))
-order = []
-def work(name):
-    for _ in range(300):
-        order.append(name)
-        time.sleep(0)
-threads = [threading.Thread(target=work, args=(name,)) for name in "ABCD"]
-for t in threads: t.start()
-for t in threads: t.join()
-print("".join(order))
-children = [subprocess.Popen(["sh", "-c", "sleep 0.0%d; echo child %d $$; date +%%N" % (i, i)]) for i in range(3)]
-print([c.wait() for c in children])
-END
+cp "$top_srcdir/tests/support/vary.py" root/vary.py || exit 99
 
 tried=0
 for runtime in runc crun; do

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hermit-supervisor exec: one more process in a running container. */
 #include <argp.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -13,6 +14,7 @@ enum {
 	KEY_CWD = 0x100,
 	KEY_NO_NEW_PRIVS,
 	KEY_IGNORE_PAUSED,
+	KEY_CGROUP,
 	KEY_IGNORED,
 	MAX_GROUPS = 64,
 };
@@ -37,7 +39,7 @@ static const struct argp_option options[] = {
 	{ "ignore-paused", KEY_IGNORE_PAUSED, NULL, 0, "in a paused container, run as soon as it is resumed", 0 },
 	{ "apparmor", KEY_IGNORED, "PROFILE", 0, "accepted", 0 },
 	{ "process-label", KEY_IGNORED, "LABEL", 0, "accepted", 0 },
-	{ "cgroup", KEY_IGNORED, "PATH", 0, "accepted; the process is in the container's cgroup", 0 },
+	{ "cgroup", KEY_CGROUP, "PATH", 0, "/ or nothing: the process is in the container's own cgroup", 0 },
 	{ 0 },
 };
 
@@ -84,6 +86,10 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_IGNORE_PAUSED:
 		q->ignore_paused = true;
+		return 0;
+	case KEY_CGROUP:
+		if (strcmp(arg, "/") != 0 && strcmp(arg, ".") != 0)
+			argp_failure(state, OCI_EXIT_EXEC_FAILURE, 0, "--cgroup: '%s': processes are in the container's own cgroup only", arg);
 		return 0;
 	case KEY_IGNORED:
 		return 0;

@@ -87,6 +87,20 @@ static int truth_of(const struct bundle *b, const char *key, struct error *err)
 	return r < 0 ? error_set(err, EINVAL, "annotations.%s: '%s' is neither true nor false", key, text) : r;
 }
 
+/* What pods of podman have as their first container, which no annotation marks: programs that wait, and do nothing else. */
+static bool is_pause_program(const struct oci_strings *args)
+{
+	static const char *const programs[][2] = { { "/pause", NULL }, { "/catatonit", "-P" } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+		size_t n = programs[i][1] ? 2 : 1;
+
+		if (args->count == n && !strcmp(args->items[0], programs[i][0]) && (n == 1 || !strcmp(args->items[1], programs[i][1])))
+			return true;
+	}
+	return false;
+}
+
 int bundle_is_untrapped(const struct bundle *b, bool *ret, struct error *err)
 {
 	static const struct {
@@ -99,7 +113,7 @@ int bundle_is_untrapped(const struct bundle *b, bool *ret, struct error *err)
 
 	if (r < 0)
 		return r;
-	*ret = r == 1;
+	*ret = r == 1 || is_pause_program(&b->config.process.args);
 	for (size_t i = 0; i < ARRAY_SIZE(sandboxes); i++) {
 		const char *value = oci_annotation(&b->config, sandboxes[i].key);
 

@@ -28,7 +28,7 @@
 #include "supervisor/oci/lifecycle_internal.h"
 #include "supervisor/oci/supervise.h"
 
-enum { CONFIG_LIMIT = 16 << 20 };
+enum { CONFIG_LIMIT = 16 << 20, ENGINE_NAME_LEN = 12 };
 
 struct creation {
 	const struct runtime *rt;
@@ -66,6 +66,29 @@ static int name_event_log(struct creation *c, struct error *err)
 	return 0;
 }
 
+/* Engines that were told no name make one of the container's id, which is drawn: then it is that of all runs. */
+static int name_host(struct creation *c, struct error *err)
+{
+	struct oci_config *cfg = &c->bundle.config;
+	char *drawn = cfg->hostname, *assignment;
+
+	if (c->untrapped || !drawn || strlen(drawn) < ENGINE_NAME_LEN || strncmp(c->request->id, drawn, strlen(drawn)) != 0)
+		return 0;
+	cfg->hostname = c->options.hostname;
+	for (size_t i = 0; i < cfg->process.env.count; i++) {
+		char **variable = &cfg->process.env.items[i];
+
+		if (strncmp(*variable, "HOSTNAME=", 9) != 0 || strcmp(*variable + 9, drawn) != 0)
+			continue;
+		assignment = oci_arena_alloc(cfg->arena, strlen(cfg->hostname) + sizeof("HOSTNAME="));
+		if (!assignment)
+			return error_set(err, ENOMEM, "out of memory");
+		(void)sprintf(assignment, "HOSTNAME=%s", cfg->hostname);
+		*variable = assignment;
+	}
+	return 0;
+}
+
 static int load(struct creation *c, struct error *err)
 {
 	const struct create_request *q = c->request;
@@ -89,6 +112,8 @@ static int load(struct creation *c, struct error *err)
 		r = bundle_load(&c->bundle, c->config_path, &c->options, err);
 	if (r == 0)
 		r = bundle_is_untrapped(&c->bundle, &c->untrapped, err);
+	if (r == 0)
+		r = name_host(c, err);
 	if (r == 0)
 		r = name_event_log(c, err);
 	if (r < 0)

@@ -264,6 +264,7 @@ static int make_process(struct joining *j, struct error *err)
 	j->cgroup = cgroup_of_state(&j->state);
 	spec->cgroup_procs = j->cgroup ? cgroup_procs_files(j->cgroup) : NULL;
 	spec->outlive = true;
+	spec->keep_console = true;
 	return container_create_inside(spec, j->state.init.pid, &j->container, err);
 }
 

@@ -94,7 +94,7 @@ int lifecycle_pids(const struct runtime *rt, const char *id, pid_t **ret, size_t
 	if (r < 0)
 		return r;
 	if (status == OCI_STOPPED || state.init.pid == 0)
-		return container_not_running(err);
+		return 0; /* nobody */
 	cgroup = cgroup_of_state(&state);
 	return cgroup ? cgroup_pids(cgroup, ret, ret_n, err) : pids_of_namespace(state.init.pid, ret, ret_n, err);
 }
