@@ -29,7 +29,7 @@
 
 struct nlmsghdr;
 
-/* What was done, for the debug log and the tests. */
+/* What was done, for reports and tests. */
 struct nl_counters {
 	uint64_t messages;
 	uint64_t attributes;
