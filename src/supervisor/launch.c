@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "supervisor/cache_directory.h"
-#include "supervisor/explore/order_file.h"
+#include "supervisor/options/order_file.h"
 
 extern char **environ;
 

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "insn/cpuid.h"
-#include "supervisor/oci/pace.h"
+#include "supervisor/pace.h"
 #include "supervisor/processor_view.h"
 #include "supervisor/relay.h"
 #include "supervisor/run.h"

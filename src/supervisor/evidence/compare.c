@@ -18,7 +18,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "container/mountinfo.h"
-#include "supervisor/explore/places.h"
+#include "supervisor/evidence/places.h"
 
 enum { PIECE = 65536, LINE_SHOWN = 160, LINK_SIZE = 4096 };
 

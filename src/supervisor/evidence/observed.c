@@ -15,10 +15,10 @@
 #include "base/log.h"
 #include "supervisor/doctor/doctor.h"
 #include "supervisor/evidence/event_log.h"
+#include "supervisor/evidence/report.h"
 #include "supervisor/exit_codes.h"
 #include "supervisor/launch.h"
-#include "supervisor/explore/order_file.h"
-#include "supervisor/evidence/report.h"
+#include "supervisor/options/order_file.h"
 
 static void on_event(void *arg, struct engine *e, const struct event *event)
 {

@@ -21,8 +21,8 @@
 #include "supervisor/evidence/compare.h"
 #include "supervisor/evidence/host_changes.h"
 #include "supervisor/evidence/observed.h"
+#include "supervisor/evidence/places.h"
 #include "supervisor/evidence/verify.h"
-#include "supervisor/explore/places.h"
 #include "trace/log_diff.h"
 
 enum { VERIFY_PATH_SIZE = 4096 };

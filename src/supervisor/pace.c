@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Waiting in real time: see pace.h. */
-#include "supervisor/oci/pace.h"
+#include "supervisor/pace.h"
 
 #include <string.h>
 

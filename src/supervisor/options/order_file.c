@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Orders as documents: see order_file.h. */
-#include "supervisor/explore/order_file.h"
+#include "supervisor/options/order_file.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Places that a run writes in memory: see places.h. */
-#include "supervisor/explore/places.h"
+#include "supervisor/evidence/places.h"
 
 #include <errno.h>
 #include <fcntl.h>
