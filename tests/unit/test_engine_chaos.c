@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Turns that end inside code, orders that are asked for, and faults, on a guest in memory. */
-#include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -10,11 +9,9 @@
 #include <sys/syscall.h>
 
 #include "engine/policy/policy.h"
-#include "support/fake_guest.h"
+#include "support/fake_engine.h"
 
-static struct fake_guest fake;
 static struct engine_options options;
-static struct engine *e;
 
 static void prepare(void)
 {
@@ -25,26 +22,11 @@ static void prepare(void)
 	e = NULL;
 }
 
-static void stop(void)
-{
-	e = engine_free(e);
-	cr_expect_eq(fake.held, 0, "%u handles were kept", fake.held);
-}
-
 TestSuite(engine_chaos, .init = prepare, .fini = stop);
 
 static void start(void)
 {
-	e = engine_new(&options, &fake.guest, 2, 2);
-	cr_assert_not_null(e);
-}
-
-static struct step next(void)
-{
-	struct step step;
-
-	cr_assert_eq(engine_next(e, &step), 0, "%s", engine_failure(e));
-	return step;
+	begin(&options);
 }
 
 static struct step resumed(void)
@@ -53,11 +35,6 @@ static struct step resumed(void)
 
 	cr_assert_eq(step.kind, STEP_RESUME, "step %d: %s", (int)step.kind, engine_failure(e));
 	return step;
-}
-
-static void happens(struct event event)
-{
-	cr_assert_eq(engine_event(e, &event), 0, "%s", engine_failure(e));
 }
 
 /* Task 0 makes thread 1; who goes on is in the step that is returned. */

@@ -3,7 +3,6 @@
  * Netlink sockets on a guest in memory: one link of real index 7, a kernel that answers each request at once. Every receiving call, with
  * buffers of every shape, as netlink(7) and recvmsg(2) have it.
  */
-#include <criterion/criterion.h>
 #include <errno.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -16,7 +15,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include "support/fake_guest.h"
+#include "support/fake_engine.h"
 
 enum {
 	FD = 31,
@@ -42,9 +41,7 @@ struct datagram {
 	struct sockaddr_nl from;
 };
 
-static struct fake_guest fake;
 static struct guest_ops ops;
-static struct engine *e;
 
 /* The kernel's side. */
 static struct {
@@ -197,31 +194,14 @@ static void start(void)
 	ops.network_ask = net_ask;
 	fake.guest.ops = &ops;
 	engine_options_default(&options);
-	e = engine_new(&options, &fake.guest, 2, 2);
-	cr_assert_not_null(e);
-}
-
-static void stop(void)
-{
-	e = engine_free(e);
-	cr_expect_eq(fake.held, 0, "%u handles were kept", fake.held);
+	begin(&options);
 }
 
 TestSuite(engine_netlink, .init = start, .fini = stop);
 
-static struct step next(void)
-{
-	struct step step;
-
-	cr_assert_eq(engine_next(e, &step), 0, "%s", engine_failure(e));
-	return step;
-}
-
 static void makes(int task, int nr, uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
 {
-	struct event event = fake_call(task, nr, a0, a1, a2, a3, a4, a5);
-
-	cr_assert_eq(engine_event(e, &event), 0, "%s", engine_failure(e));
+	happens(fake_call(task, nr, a0, a1, a2, a3, a4, a5));
 }
 
 /* Task 0 makes the call, which is answered at once. */

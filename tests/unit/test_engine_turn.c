@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The turn, sleeps, futexes, pipes, births and deaths, on a guest in memory. Expectations are from signal-free Linux semantics. */
-#include <criterion/criterion.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -9,10 +8,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "support/fake_guest.h"
-
-static struct fake_guest fake;
-static struct engine *e;
+#include "support/fake_engine.h"
 
 static void start(void)
 {
@@ -20,30 +16,10 @@ static void start(void)
 
 	fake_init(&fake);
 	engine_options_default(&options);
-	e = engine_new(&options, &fake.guest, 2, 2);
-	cr_assert_not_null(e);
-}
-
-static void stop(void)
-{
-	e = engine_free(e);
-	cr_expect_eq(fake.held, 0, "%u handles were kept", fake.held);
+	begin(&options);
 }
 
 TestSuite(engine_turn, .init = start, .fini = stop);
-
-static struct step next(void)
-{
-	struct step step;
-
-	cr_assert_eq(engine_next(e, &step), 0, "%s", engine_failure(e));
-	return step;
-}
-
-static void happens(struct event event)
-{
-	cr_assert_eq(engine_event(e, &event), 0, "%s", engine_failure(e));
-}
 
 /* The engine lets this task go on, with this verdict. */
 static void goes_on(int task, enum verdict_kind kind, int64_t value)

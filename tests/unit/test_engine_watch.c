@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Results for observers, and calls that hooks disturb, on a guest in memory: neither is an event of the run. */
-#include <criterion/criterion.h>
 #include <errno.h>
 #include <sched.h>
 #include <sys/syscall.h>
 
-#include "support/fake_guest.h"
+#include "support/fake_engine.h"
 
 enum { ERESTARTSYS_ = 512 };
 
-static struct fake_guest fake;
-static struct engine *e;
 static unsigned seen[EVENT_JOIN + 1]; /* by the observer */
 static int64_t last_result;
 
@@ -30,29 +27,16 @@ static void start(void)
 	fake.guest.abilities = GUEST_CAN_HOOK;
 	engine_options_default(&options);
 	options.results = true;
-	e = engine_new(&options, &fake.guest, 2, 2);
-	cr_assert_not_null(e);
+	begin(&options);
 	engine_observe(e, &observer);
-}
-
-static void stop(void)
-{
-	e = engine_free(e);
-	cr_expect_eq(fake.held, 0, "%u handles were kept", fake.held);
 }
 
 TestSuite(engine_watch, .init = start, .fini = stop);
 
-static void happens(struct event event)
-{
-	cr_assert_eq(engine_event(e, &event), 0, "%s", engine_failure(e));
-}
-
 static struct verdict told(int task, enum verdict_kind kind)
 {
-	struct step step;
+	struct step step = next();
 
-	cr_assert_eq(engine_next(e, &step), 0, "%s", engine_failure(e));
 	cr_assert_eq(step.kind, STEP_RESUME);
 	cr_assert_eq(step.task, task);
 	cr_assert_eq(step.verdict.kind, kind, "verdict %d instead of %d", (int)step.verdict.kind, (int)kind);

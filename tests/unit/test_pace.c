@@ -2,7 +2,7 @@
 /* Waiting in real time, with times that are given. */
 #include <criterion/criterion.h>
 
-#include "supervisor/oci/pace.h"
+#include "supervisor/pace.h"
 
 #define MS 1000000ull
 
