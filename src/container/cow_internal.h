@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files cow*.c share: cow.c says what becomes of which path, cow_overlay.c makes overlays, cow_files.c copies what is beside them. */
+/*
+ * What the files cow*.c share: cow.c says what becomes of which path, cow_overlay.c makes overlays, cow_files.c copies what is beside
+ * them.
+ */
 #ifndef HS_CONTAINER_COW_INTERNAL_H
 #define HS_CONTAINER_COW_INTERNAL_H
 

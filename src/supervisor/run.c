@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One run: see run.h. run_begin.c makes what is driven here; the end releases it in the reverse order, from wherever the beginning had come to. */
+/*
+ * One run: see run.h. run_begin.c makes what is driven here; the end releases it in the reverse order, from wherever the beginning had
+ * come to.
+ */
 #include "supervisor/run_internal.h"
 
 #include <errno.h>
@@ -199,7 +202,8 @@ static int explain_exec(const struct run *run, struct error *err)
 	switch (run->exec_errno) {
 	case 0:
 	case ENOEXEC:
-		return error_set(err, ENOEXEC, "cannot execute '%s': exec format error: is it a program for 64-bit x86, or a script for one?", program);
+		return error_set(err, ENOEXEC, "cannot execute '%s': exec format error: is it a program for 64-bit x86, or a script for one?",
+				 program);
 	case ENOENT:
 		return error_set(err, ENOENT, "cannot execute '%s': the program that is to read it, as its first line or its header says, does not "
 					      "exist in the container", program);

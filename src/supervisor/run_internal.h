@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files run*.c share: run_begin.c begins, run.c drives and ends, run_foreground.c looks after the caller's side, run_report.c has the last word. */
+/*
+ * What the files run*.c share: run_begin.c begins, run.c drives and ends, run_foreground.c looks after the caller's side, run_report.c has
+ * the last word.
+ */
 #ifndef HS_SUPERVISOR_RUN_INTERNAL_H
 #define HS_SUPERVISOR_RUN_INTERNAL_H
 

@@ -10,7 +10,10 @@
 /* Makes hermit-NAME-XXXXXX in TMPDIR or, where that is none, /tmp, for this user only, and writes its path. 0 or -errno with a message. */
 int scratch_make(char *path, size_t size, const char *name, struct error *err);
 
-/* Removes a directory with all that is in it, also what its modes do not let one into; what cannot be removed stays, unsaid but in debug messages. */
+/*
+ * Removes a directory with all that is in it, also what its modes do not let one into. What cannot be removed stays, unsaid but in debug
+ * messages.
+ */
 void scratch_remove(const char *path);
 
 #endif

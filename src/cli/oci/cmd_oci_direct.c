@@ -53,8 +53,8 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 
 static const char doc[] =
 	"Runs the container of an OCI bundle deterministically, in the foreground.\v"
-	"Annotations org.hermit.OPTION of the document set the options that are about what the container sees; the command line is stronger. The exit status is "
-	"that of the container's process; hermit-supervisor(1) has a table of all others.";
+	"Annotations org.hermit.OPTION of the document set the options that are about what the container sees; the command line is "
+	"stronger. The exit status is that of the container's process; hermit-supervisor(1) has a table of all others.";
 
 static int parse(struct arguments *a, int argc, char **argv)
 {

@@ -18,8 +18,9 @@ struct run_request;
 /* How the runs of a verification are made. Everything is borrowed. */
 struct verify_maker {
 	/*
-	 * Adds the directories of the host that the runs work in, the one first whose changes would be written for real but for the verification: layers
-	 * are not kept below it on the same file system, nor below the others where that can be. 0 or -errno with a message.
+	 * Adds the directories of the host that the runs work in, the one first whose changes would be written for real but for the
+	 * verification: layers are not kept below it on the same file system, nor below the others where that can be. 0 or -errno with a
+	 * message.
 	 */
 	int (*sources)(void *arg, struct strv *list, struct error *err);
 	/*

@@ -110,7 +110,7 @@ enum option_kind {
  */
 enum option_bundle {
 	BUNDLE_COMMAND = 1, /* by the command line of a run in the foreground */
-	BUNDLE_DEFAULTS,    /* also by the file of defaults; not by annotations, because whoever may write a config.json may not always write files */
+	BUNDLE_DEFAULTS,    /* also by the file of defaults: whoever may write a config.json may not always write files of the host */
 	BUNDLE_ANNOTATION,  /* everywhere */
 };
 
