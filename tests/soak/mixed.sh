@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Many runs of small programs in turn, beside busy loops: each program says the same every time, and nothing of any run is left: processes, mounts,
-# temporary files, keys of System V. HERMIT_SOAK_RUNS says how many (1000).
+# temporary files, shared memory, control groups below ours, keys of System V. HERMIT_SOAK_RUNS says how many (1000).
 #
 # Everything happens in a pid, mount and ipc namespace of its own, so that what is left there is ours.
 if [ "${1-}" != inside ]; then
@@ -44,7 +44,18 @@ for _ in 1 2; do
 done
 # shellcheck disable=SC2086 # numbers
 trap 'kill $loops 2>/dev/null; rm -rf "$work"' EXIT
+# Those of everybody, when ours is the root, say nothing.
+cgroups()
+{
+	local controllers path
+	while IFS=: read -r _ controllers path; do
+		[ "$path" = / ] || find "/sys/fs/cgroup/${controllers#name=}$path" -mindepth 1 -type d 2>/dev/null
+	done </proc/self/cgroup | sort
+}
+
+mount -t tmpfs none /dev/shm || exit 99
 cp /proc/self/mountinfo mounts
+cgroups >groups
 ipcs | grep -c '^0x' >ipc
 
 # Says what is there that was not there before the first run.
@@ -56,7 +67,8 @@ leftovers()
 		ps -eo pid=,ppid=,args= | awk -v known=" $$ $me $loops " -v me="$me" '$2 != me && !index(known, " " $1 " ") { print "process", $0 }'
 	)
 	diff mounts /proc/self/mountinfo
-	find tmp here -mindepth 1
+	find tmp here /dev/shm -mindepth 1
+	diff groups <(cgroups)
 	diff ipc <(ipcs | grep -c '^0x')
 }
 
