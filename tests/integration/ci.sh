@@ -101,6 +101,22 @@ done
 "$hermit" ci -q --runs=2 --seed-from=system -- sh -c 'od -An -N8 -tx1 /dev/urandom' >../one 2>/dev/null </dev/null
 "$hermit" ci -q --runs=2 --seed-from=system -- sh -c 'od -An -N8 -tx1 /dev/urandom' >../two 2>/dev/null </dev/null
 ok "--seed-from=system draws a seed for all runs of a step" [ "$(cat ../one)" != "$(cat ../two)" ]
+# A program that is gone when other schedules are to be tried: nothing of the step's output is read before that.
+cp "$(command -v seq)" gone
+"$hermit" ci --annotations=github -q --runs=2 -- ./gone 40000 2>../err </dev/null | {
+	head -c 1 >../out
+	rm gone
+	cat >>../out
+}
+status=${PIPESTATUS[0]}
+expect 127 "an exploration that fails"
+ok "no exploration: junit" [ "$(junit //@errors),$(junit '//testcase[@name="schedules"]/error/@type'),$(junit //@failures)" = 1,no-result,0 ]
+ok "no exploration: annotation" grep -q '^::error title=./gone::other schedules could not be tried: ' ../out
+ok "no exploration: message" grep -q '^other schedules could not be tried: .*gone' ../err
+ok "no exploration: the verdict" [ "$(jq -r .verdict hermit-ci/verify.json)" = equal ]
+"$hermit" ci -q --runs=2 --chaos-seeds=2 --happens-before=<(echo '{ "anchors": [], "edges": [] }') -- true >../out 2>../err </dev/null
+status=$?
+expect 0 "files that can be read once"
 for option in --chaos-seeds=x --chaos-time=soon --record-schedule=s; do
 	run "$hermit" ci "$option" -- true
 	expect 125 "hermit ci $option"

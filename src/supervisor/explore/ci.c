@@ -205,26 +205,22 @@ static int explore_into(struct ci *ci, const struct run_options *o, FILE *table,
 	int r;
 
 	r = explore_all(&x, &ci->chaos, err);
-	if (r < 0) {
-		ci->status = ci->chaos.tool_status;
+	ci->status = r < 0 ? ci->chaos.tool_status : ci->status;
+	if (r < 0)
 		return r;
-	}
 	ci->explored = true;
 	if (ci->chaos.has_fail)
 		ci->status = ci->chaos.fail_status;
 	return explain_chaos(ci, err);
 }
 
-/* Of a program that does well under the default schedule. Which schedules there are to choose from depends on the host's speed only by the time limit. */
-static int explore(struct ci *ci, struct error *err)
+static int try_schedules(struct ci *ci, struct error *err)
 {
 	struct run_options o __attribute__((cleanup(run_options_clear))) = { 0 };
 	char path[CI_PATH_SIZE];
 	FILE *table;
 	int r;
 
-	if (!ci->request->chaos_seeds || !ci->equal || ci->status != 0)
-		return 0;
 	if (mkdir(ci_scratch_path(ci, "chaos", path), 0700) < 0)
 		return error_errno(err, errno, "%s", path);
 	table = fopen(ci_scratch_path(ci, "chaos/table.txt", path), "we");
@@ -237,13 +233,32 @@ static int explore(struct ci *ci, struct error *err)
 		(void)fclose(table);
 		return r;
 	}
-	r = ci_finish_file(table, "chaos/table.txt", err);
+	return ci_finish_file(table, "chaos/table.txt", err);
+}
+
+/* Of a program that does well under the default schedule. A failure is the step's, and does not keep the rest from being reported. */
+static int explore(struct ci *ci, struct error *err)
+{
+	struct error failure = { 0 };
+
+	if (!ci->request->chaos_seeds || !ci->equal || ci->status != 0)
+		return 0;
+	if (try_schedules(ci, &failure) < 0) {
+		ci->unexplored = true;
+		if (ci->status == 0)
+			ci->status = EXIT_CODE_TOOL;
+		free(ci->chaos_why);
+		if (asprintf(&ci->chaos_why, "other schedules could not be tried: %s\n", failure.text) < 0) {
+			ci->chaos_why = NULL;
+			return error_errno(err, ENOMEM, "hermit ci");
+		}
+	}
 	if (ci->chaos_why)
 		(void)fputs(ci->chaos_why, stderr);
 	else
 		(void)fprintf(stderr, "explored: %" PRIu64 " seeds, %zu distinct schedules, none makes the program fail\n", ci->chaos.done,
 			      ci->chaos.schedules);
-	return r;
+	return 0;
 }
 
 /* ---- the step ---- */
@@ -263,7 +278,7 @@ static int report(struct ci *ci, struct error *err)
 		r = ci_write_summary(ci, err);
 	if (r == 0 && ci->different)
 		r = ci_write_timeline(ci, "runs/run1.log.jsonl.zst", "runs/timeline.html", err);
-	if (r == 0 && ci->chaos_why)
+	if (r == 0 && ci->explored && ci->chaos.has_fail)
 		r = ci_write_timeline(ci, "chaos/fail.log.jsonl.zst", "chaos/timeline.html", err);
 	if (r == 0)
 		ci_annotate(ci);

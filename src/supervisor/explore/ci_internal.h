@@ -22,9 +22,9 @@ struct ci {
 	json_t *verdict;
 	char *why; /* what is to be said of runs that are not equal; "" when they are */
 	/* The exploration; nothing in it when there was none. */
-	bool explored;
+	bool explored, unexplored; /* there was one; it failed */
 	struct explore_result chaos;
-	char *chaos_why; /* what is to be said of a schedule that made the program fail; NULL: none did */
+	char *chaos_why; /* what is to be said of a schedule that made the program fail, or of an exploration that failed; NULL: nothing */
 };
 
 /* The exit status of the program in runs that are equal. */

@@ -52,7 +52,11 @@ static void deterministic_case(const struct ci *ci, struct test_case *c)
 static void schedules_case(const struct ci *ci, struct test_case *c)
 {
 	c->name = "schedules";
-	if (!ci->explored) {
+	if (ci->unexplored) {
+		c->outcome = ERROR;
+		c->type = "no-result";
+		c->text = ci->chaos_why;
+	} else if (!ci->explored) {
 		c->outcome = SKIPPED;
 		c->type = "not-explored";
 		c->text = "the program does not do well under the default schedule";
@@ -137,7 +141,7 @@ static void put_summary(FILE *f, const struct ci *ci)
 {
 	const char *word = ci->equal ? "runs are equal" : ci->different ? "runs differ" : "no result";
 
-	(void)fprintf(f, "### %s: %s%s\n\n", ci->suite, word, ci->chaos_why ? ", a schedule makes it fail" : "");
+	(void)fprintf(f, "### %s: %s%s\n\n", ci->suite, word, ci->unexplored ? ", other schedules could not be tried" : ci->chaos_why ? ", a schedule makes it fail" : "");
 	(void)fprintf(f, "| runs | events | changed files | exit status |\n|---|---|---|---|\n| %" PRId64 " | %" PRId64 " | %" PRId64 " | %d |\n\n",
 		      verdict_number(ci, "runs"), verdict_number(ci, "events"), verdict_number(ci, "changed_files"),
 		      ci->equal ? ci_program_status(ci) : ci->status);

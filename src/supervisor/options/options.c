@@ -269,6 +269,33 @@ int run_options_get(const struct run_options *o, const struct option_spec *spec,
 	return preset ? 0 : value_text(member_const(o, spec), spec, values);
 }
 
+static int copy_file(struct option_file *to, const struct option_file *from)
+{
+	clear_file(to);
+	if (!from->path)
+		return 0;
+	to->path = strdup(from->path);
+	to->text = malloc(from->len + 1);
+	to->len = from->len;
+	if (!to->path || !to->text)
+		return -ENOMEM;
+	memcpy(to->text, from->text, from->len + 1);
+	return 0;
+}
+
+static int copy_option(const struct run_options *o, struct run_options *ret, const struct option_spec *spec, struct error *err)
+{
+	struct strv values _cleanup_strv_ = { 0 };
+	int r;
+
+	if (spec->kind == OPTION_FILE)
+		return copy_file(member(ret, spec), member_const(o, spec));
+	r = run_options_get(o, spec, false, &values);
+	for (size_t i = 0; i < values.count && r == 0; i++)
+		r = run_options_set(ret, spec, values.items[i], err);
+	return r;
+}
+
 int run_options_copy(const struct run_options *o, struct run_options *ret, struct error *err)
 {
 	const struct option_spec *specs;
@@ -279,13 +306,8 @@ int run_options_copy(const struct run_options *o, struct run_options *ret, struc
 	r = run_options_init(ret);
 	if (r < 0)
 		return error_errno(err, -r, "options");
-	for (size_t i = 0; i < n && r == 0; i++) {
-		struct strv values _cleanup_strv_ = { 0 };
-
-		r = run_options_get(o, &specs[i], false, &values);
-		for (size_t k = 0; k < values.count && r == 0; k++)
-			r = run_options_set(ret, &specs[i], values.items[k], err);
-	}
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = copy_option(o, ret, &specs[i], err);
 	for (size_t i = 0; i < o->argv.count && r == 0; i++)
 		r = strv_add(&ret->argv, o->argv.items[i]);
 	return r == -ENOMEM ? error_errno(err, ENOMEM, "options") : r;

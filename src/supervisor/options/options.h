@@ -140,7 +140,7 @@ int run_options_init(struct run_options *o);
 void run_options_clear(struct run_options *o);
 #define _cleanup_run_options_ __attribute__((cleanup(run_options_clear)))
 
-/* A copy that is the caller's to clear. Files are read again. 0 or -errno with a message. */
+/* A copy that is the caller's to clear; of files, what was read once. 0 or -errno with a message. */
 int run_options_copy(const struct run_options *o, struct run_options *ret, struct error *err);
 
 /* Sets one option from its text form (lists: adds); text is NULL or "true" or "false" for a flag. */
