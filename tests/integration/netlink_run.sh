@@ -147,4 +147,14 @@ for family, number in [(socket.AF_NETLINK, n) for n in range(32)] + [(socket.AF_
     except OSError as e: assert e.errno == (errno.EPROTONOSUPPORT if family == socket.AF_NETLINK else errno.EAFNOSUPPORT)'
 expect_out "16 0
 16 4" "families that are not modelled are refused"
+run "$hermit" run --strict -- sh -c 'ip link add one type veth peer name two; exec python3 -c "
+import ctypes, errno, fcntl, socket, struct
+s = socket.socket()
+for name in b\"lo\", b\"one\", b\"none\":
+    for command in 1, 3, 10, 0x1d, 0x48:
+        value = ctypes.create_string_buffer(struct.pack(\"I\", command), 4096)
+        try: fcntl.ioctl(s, 0x8946, struct.pack(\"16sQ16x\", name, ctypes.addressof(value))); print(name, command)
+        except OSError as e: assert e.errno == errno.EOPNOTSUPP, e"'
+expect 0 "requests of ethtool"
+expect_out "" "requests of ethtool are refused, whatever they are about"
 finish
