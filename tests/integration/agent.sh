@@ -67,6 +67,7 @@ for runtime in runc crun; do
 	ok "$runtime: output" [ "$(grep -ac "^1\$\|/bin/busybox" out.$runtime-1)" -ge 2 ]
 	ok "$runtime: twenty equal runs" [ "$(md5sum out.$runtime-?  out.$runtime-?? | cut -c 1-32 | sort -u | wc -l)" = 1 ]
 	ok "$runtime: a report" grep -q '^hermit: the program ended, status 0' reports/$runtime-1.txt
+	ok "$runtime: what is not promised" grep -q '^hermit: not promised: the machine that /sys shows is the real one' reports/$runtime-1.txt
 	ok "$runtime: addresses are fixed" [ "$(grep -c randomised reports/$runtime-1.txt)" = 0 ]
 	ok "$runtime: the agent's own filter" [ "$(cat reports/$runtime-*.txt | grep -c 'WAIT_KILLABLE')" = 0 ]
 	container $runtime without $runtime-p1
@@ -112,6 +113,7 @@ for runtime in crun; do
 	ok "$runtime: exec: output" [ "$(wc -l <exec.$runtime.1)" = 9 ]
 	ok "$runtime: exec: equal" cmp -s exec.$runtime.1 exec.$runtime.2
 	ok "$runtime: exec: reports" [ "$(ls reports/long-$runtime.exec-*.txt | wc -l)" = 2 ]
+	ok "$runtime: exec: what is not promised" [ "$(cat reports/long-$runtime.exec-*.txt | grep -c 'not promised: a process of exec has a clock')" = 2 ]
 	echo over >&8
 	exec 8>&-
 	wait $pid

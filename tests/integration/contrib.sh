@@ -49,12 +49,27 @@ if can yaml; then
 	has '"handler": "hermit"' "runtimeclass.yaml: the handler"
 	loads yaml "$contrib/kubernetes/pod.yaml"
 	has '"runtimeClassName": "hermit"' "pod.yaml: the class"
+	loads yaml "$contrib/kubernetes/pod-agent.yaml"
+	has '"seccompProfile": {"type": "Localhost", "localhostProfile": "hermit.json"}' "pod-agent.yaml: the profile"
+	has '"org.hermit.deterministic": "true"' "pod-agent.yaml: the annotation"
 fi
 if command -v containerd >/dev/null; then
 	{ echo 'version = 2'; cat "$contrib/kubernetes/containerd.toml"; } >ctrd.toml
 	run containerd -c ctrd.toml config dump
 	expect 0 "containerd takes containerd.toml"
 	has 'BinaryName = "/usr/local/bin/hermit-supervisor"' "containerd.toml: the runtime, as containerd sees it"
+fi
+# The profile of pod-agent.yaml, made by the command that stands there: runtimes and the kubelet take what has these members.
+if command -v jq >/dev/null; then
+	sed -n "s/^# *\(echo '{.*}'\) |$/\1/p" "$contrib/kubernetes/pod-agent.yaml" >document.sh
+	sh document.sh >document.json
+	"$supervisor" hook precreate <document.json >rewritten.json
+	jq .linux.seccomp rewritten.json >hermit.json
+	ok "pod-agent.yaml: its command makes a profile" jq -e '.defaultAction == "SCMP_ACT_ALLOW" and .listenerMetadata == "hermit" and
+		(.listenerPath | startswith("/")) and ([.syscalls[] | select(.action == "SCMP_ACT_NOTIFY") | .names[]] | index("execve") != null) and
+		(.syscalls | all((.names | type == "array") and (.action | startswith("SCMP_ACT_"))))' hermit.json
+	socket=$(sed -n 's/^ListenStream=//p' "$contrib/systemd/hermit-agent.socket")
+	ok "pod-agent.yaml: the socket is the unit's" [ "$(jq -r .listenerPath hermit.json)" = "$socket" ]
 fi
 # Annotations are options
 "$supervisor" --config x --help >help 2>&1

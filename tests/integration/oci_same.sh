@@ -38,6 +38,9 @@ bundle named 'hostname; echo $HOSTNAME' '.hostname = "4f6c1e9a77b2" | .process.e
 run rt run --bundle named named
 expect_out "4f6c1e9a77b2
 4f6c1e9a77b2" "a name that is given"
+bundle cpus 'cat /sys/devices/system/cpu/online' '.annotations = {"org.hermit.cpus": "3"}'
+run rt run --bundle cpus cpus
+expect_out 0-2 "/sys of the machine that is shown"
 same machine 'uname -a; nproc; free | head -2; id; hostname; cat /proc/loadavg; ls -l /proc/self/fd | wc -l; env'
 same files 'cd /tmp; for i in 1 2 3 4 5; do echo $i >f$i; done; ls -la --full-time; stat -c "%i %Y" f*; df /tmp | tail -1; ls -l /bin | md5sum' \
 	'.mounts += [{destination: "/tmp", type: "tmpfs", source: "tmpfs", options: ["size=1m"]}]'

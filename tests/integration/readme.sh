@@ -23,4 +23,20 @@ while read -r id test state; do
 done <<END
 $rows
 END
+# The promises of the routes: the same rows as in the manual, and tests that exist.
+sed -n '/^\.It Sy promise/,/^\.El/s/^\.It \(.*\) Ta .* Ta .* Ta .*$/\1/p' "$top_srcdir/man/hermit-supervisor.1" |
+	sed -e '/^Sy promise/d' -e 's/^Pa \(.*\) No /\1 /' >promises.told
+sed -n '/^| promise |/,/^$/s/^| \([^|]*\) | .*/\1/p' "$readme" | sed -e '/^promise$/d' -e '/^---$/d' >promises.shown
+cmp promises.told promises.shown || {
+	echo "promises of routes: the manual's are not those of $readme"
+	wrong=1
+}
+[ -s promises.told ] || wrong=1
+for test in $(sed -n '/^| promise |/,/^$/p' "$readme" | grep -o 'tests/[a-z_/]*\.[a-z]*'); do
+	[ -e "$top_srcdir/$test" ] || {
+		echo "promises of routes: '$test' does not exist"
+		wrong=1
+	}
+done
+rm -f promises.told promises.shown
 exit $wrong
