@@ -16,7 +16,7 @@
 
 #include "vm.h"
 
-enum { MUCH = 3000 };
+enum { MUCH = 100000 };
 
 static int master, slave;
 
@@ -196,7 +196,7 @@ static void *drain(void *arg)
 	return (void *)total;
 }
 
-/* Whole, both ways, however it is read. */
+/* More than fits: the writer waits for the reader. */
 static void much(int from, int *to, const char *what)
 {
 	static char data[MUCH];
@@ -213,10 +213,17 @@ static void much(int from, int *to, const char *what)
 
 static void both_ways(void)
 {
+	static char data[MUCH];
+	ssize_t n;
+
 	make();
 	set_raw();
 	much(slave, &master, "out of the slave");
 	much(master, &slave, "into the slave");
+	MUST(fcntl(slave, F_SETFL, O_NONBLOCK));
+	n = write(slave, data, sizeof(data));
+	SAME("not waiting: some %d", n > 0 && n < MUCH);
+	SHOWN("not waiting: %zd", n);
 	end();
 }
 

@@ -289,6 +289,24 @@ ssize_t notify_handle_read(struct guest *g, int handle, void *buf, size_t len)
 	return n < 0 ? -errno : n;
 }
 
+/*
+ * A terminal takes what fits and waits for the rest, unless the open file is not to wait. That is the guest's, too: it gets back the mode that it
+ * had before anybody of the guest goes on.
+ */
+static ssize_t write_terminal(int fd, const void *buf, size_t len)
+{
+	int flags = fcntl(fd, F_GETFL);
+	ssize_t n;
+
+	if (flags < 0 || (!(flags & O_NONBLOCK) && fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0))
+		return -errno;
+	n = write(fd, buf, len);
+	n = n < 0 ? -errno : n;
+	if (!(flags & O_NONBLOCK) && fcntl(fd, F_SETFL, flags) < 0)
+		return -errno;
+	return n;
+}
+
 ssize_t notify_handle_write(struct guest *g, int handle, const void *buf, size_t len)
 {
 	struct iovec iov = { .iov_base = (void *)(uintptr_t)buf, .iov_len = len };
@@ -301,6 +319,8 @@ ssize_t notify_handle_write(struct guest *g, int handle, const void *buf, size_t
 	n = send(handle, buf, len, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (n >= 0 || errno != ENOTSOCK)
 		return n < 0 ? -errno : n;
+	if (isatty(handle))
+		return write_terminal(handle, buf, len);
 	n = pwritev2(handle, &iov, 1, -1, RWF_NOWAIT);
 	if (n < 0 && plain_is_safe(handle, errno))
 		n = write(handle, buf, len);

@@ -16,12 +16,15 @@
 #include "engine/net/network.h"
 #include "engine/files/paths.h"
 #include "engine/files/readers.h"
+#include "engine/files/terminals.h"
 #include "engine/net/sockets.h"
 #include "engine/wait.h"
 
 enum {
 	PIPE_SURE = 4096,     /* POLLOUT of a pipe promises PIPE_BUF */
 	SOCKET_SURE = 65536,  /* POLLOUT of a stream socket promises a third of its buffer (208 KiB by default) */
+	TERMINAL_SURE = 128,  /* POLLOUT of a pseudo-terminal promises 256; a line's end takes two */
+	TERMINAL_PIECE = 1024,
 	PIECE = 65536,
 };
 
@@ -41,16 +44,33 @@ static int broken_pipe(struct engine *e, struct task *t, bool no_signal, struct 
 	return verdict_return(v, t->call.progress ? (int64_t)t->call.progress : -EPIPE);
 }
 
-/* Writes the span piece by piece, as far as it goes now. */
-static int write_pieces(struct engine *e, struct task *t, const struct span *span, bool no_signal, struct verdict *v)
+/* A terminal of the guest's own: how much fits depends on what the kernel has passed on meanwhile, unless that is waited for after each piece. */
+static bool is_own_terminal(const struct fd_info *info)
 {
+	return info->kind == FD_TTY && !info->external;
+}
+
+/* A piece was written: others may be ready, and the next piece finds what that has set going. */
+static int settle_piece(struct engine *e, bool terminal)
+{
+	if (!terminal)
+		return network_moved_piece(e);
+	e->io_dirty = true;
+	terminals_moved(e, true);
+	return terminals_settle(e);
+}
+
+/* Writes the span piece by piece, as far as it goes now. */
+static int write_pieces(struct engine *e, struct task *t, const struct fd_info *info, const struct span *span, bool no_signal, struct verdict *v)
+{
+	bool terminal = is_own_terminal(info);
 	unsigned char buf[PIECE];
 	ssize_t written;
 	size_t n;
 	int r;
 
 	while (t->call.progress < span->total) {
-		r = span_fetch(e, t, span, t->call.progress, buf, sizeof(buf), &n);
+		r = span_fetch(e, t, span, t->call.progress, buf, terminal ? TERMINAL_PIECE : sizeof(buf), &n);
 		if (r == -EFAULT)
 			return t->call.progress ? verdict_return(v, (int64_t)t->call.progress) : verdict_errno(v, EFAULT);
 		if (r < 0)
@@ -59,27 +79,34 @@ static int write_pieces(struct engine *e, struct task *t, const struct span *spa
 		if (written == -EPIPE)
 			return broken_pipe(e, t, no_signal, v);
 		if (written == -EAGAIN) {
-			if (wait_interrupted(t) && t->call.progress)
+			r = terminal ? wait_is_nonblocking(e, t) : 0;
+			if (r < 0)
+				return r;
+			if (r && !t->call.progress)
+				return verdict_errno(v, EAGAIN);
+			if ((r || wait_interrupted(t)) && t->call.progress)
 				return verdict_return(v, (int64_t)t->call.progress);
 			return socket_block_fd(e, t, (int)t->call.args[0], false, v);
 		}
 		if (written < 0)
 			return verdict_return(v, t->call.progress ? (int64_t)t->call.progress : written);
 		t->call.progress += (uint64_t)written;
-		r = network_moved_piece(e);
+		r = settle_piece(e, terminal);
 		if (r < 0)
 			return r;
 	}
 	return verdict_return(v, (int64_t)t->call.progress);
 }
 
-static bool fits_surely(enum fd_kind kind, int sock_type, uint64_t total)
+static bool fits_surely(const struct fd_info *info, uint64_t total)
 {
-	if (kind == FD_PIPE)
+	if (info->kind == FD_PIPE)
 		return total <= PIPE_SURE;
-	if ((kind == FD_UNIX || kind == FD_INET) && sock_type == SOCK_STREAM)
+	if ((info->kind == FD_UNIX || info->kind == FD_INET) && info->sock_type == SOCK_STREAM)
 		return total <= SOCKET_SURE;
-	return true; /* message kinds go whole or not at all; terminals and others take what comes */
+	if (is_own_terminal(info))
+		return total <= TERMINAL_SURE;
+	return true; /* message kinds go whole or not at all; others take what comes */
 }
 
 static int write_span(struct engine *e, struct task *t, int fd, const struct span *span, int msg_flags,
@@ -102,9 +129,9 @@ static int write_span(struct engine *e, struct task *t, int fd, const struct spa
 	}
 	if (!fd_may_block(info->kind) || fd_never_waits(info, POLLOUT) || msg_flags & MSG_DONTWAIT)
 		return verdict_continue(v);
-	sure = fits_surely(info->kind, info->sock_type, span->total);
+	sure = fits_surely(info, span->total);
 	if (t->call.progress)
-		return write_pieces(e, t, span, msg_flags & MSG_NOSIGNAL, v);
+		return write_pieces(e, t, info, span, msg_flags & MSG_NOSIGNAL, v);
 	r = wait_fd(e, t, fd, POLLOUT);
 	if (r == -EBADF || (r > 0 && sure))
 		return verdict_continue(v);
@@ -115,10 +142,10 @@ static int write_span(struct engine *e, struct task *t, int fd, const struct spa
 
 		if (nonblocking < 0)
 			return nonblocking;
-		if (nonblocking)
+		if (nonblocking && !(r && is_own_terminal(info)))
 			return verdict_continue(v);
 	}
-	return r ? write_pieces(e, t, span, msg_flags & MSG_NOSIGNAL, v) : socket_block(e, t, info, false, v);
+	return r ? write_pieces(e, t, info, span, msg_flags & MSG_NOSIGNAL, v) : socket_block(e, t, info, false, v);
 }
 
 static int write_buffer(struct engine *e, struct task *t, int msg_flags, struct verdict *v)
