@@ -175,8 +175,7 @@ ticking()
 	tick=1000000
 	while :; do
 		tick=$((tick + 1))
-		echo $tick >../shared/new
-		mv ../shared/new ../shared/input
+		echo $tick 1<>../shared/input # as long as before, and the same file: nothing else than its contents changes
 	done
 }
 # changed COMMAND FIELD: what differs first is this field. The file is opened once: it changes while runs go on, too.
