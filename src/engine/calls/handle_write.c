@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <sys/socket.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 
 #include "engine/engine_internal.h"
@@ -44,10 +45,15 @@ static int broken_pipe(struct engine *e, struct task *t, bool no_signal, struct 
 	return verdict_return(v, t->call.progress ? (int64_t)t->call.progress : -EPIPE);
 }
 
-/* A terminal of the guest's own: how much fits depends on what the kernel has passed on meanwhile, unless that is waited for after each piece. */
+/*
+ * A terminal of the guest's own: how much fits depends on what the kernel has passed on meanwhile, unless that is waited for after each piece.
+ * Behind /dev/tty there may be one from outside, which only the outside makes ready.
+ */
 static bool is_own_terminal(const struct fd_info *info)
 {
-	return info->kind == FD_TTY && !info->external;
+	const dev_t controlling = makedev(5, 0);
+
+	return info->kind == FD_TTY && !info->external && info->rdev != controlling;
 }
 
 /* A piece was written: others may be ready, and the next piece finds what that has set going. */
