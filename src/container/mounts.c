@@ -356,8 +356,12 @@ static bool is_covered_later(const struct container_spec *spec, size_t i)
 int mounts_finish(struct stage *stage, struct error *err)
 {
 	const struct container_spec *spec = stage->spec;
+	_cleanup_close_ int console = -1;
 	int r = 0;
 
+	/* a place for the terminal, which is not there yet; who has no /dev to write to is told when it is */
+	if (spec->terminal && !spec->keep_console)
+		console = root_make(stage->root, "/dev/console", false, NULL);
 	for (size_t i = 0; r == 0 && i < spec->n_mounts; i++) {
 		const struct container_mount *m = &spec->mounts[i];
 		_cleanup_close_ int fd = -1;

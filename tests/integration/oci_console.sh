@@ -41,6 +41,10 @@ printf '\003' >&7
 shows one 'got int' "Ctrl-C is a signal inside"
 echo more >&7
 shows one '^\[more\]' "after Ctrl-C"
+bundle dev 'tty; (: >/dev/x) 2>/dev/null || echo read-only' '.process.terminal = true | .mounts |= map(if .destination == "/dev" then .options += ["ro"] else . end)'
+run rt run --bundle dev dev
+expect 0 "a terminal below a read-only /dev"
+ok "a terminal below a read-only /dev: it is so" grep -q read-only out
 # exec with a terminal of its own
 exec 7>&-
 receive two
