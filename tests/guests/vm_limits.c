@@ -162,6 +162,7 @@ static void processes(void)
 	int n = 0;
 
 	MUST(setpgid(0, 0));
+	(void)setpriority(PRIO_PROCESS, 0, 0); /* natively it is the caller's, which may be any */
 	SAME("can be dumped %s", RESULT(prctl(PR_GET_DUMPABLE)));
 	if (setresuid(54321, 54321, 54321) < 0)
 		return; /* nobody else to be */
