@@ -107,6 +107,8 @@ struct notify_task {
 		struct insn_site site;
 		struct insn_regs regs;
 		struct user_regs_struct user; /* the same, and the rest */
+		int blocked;                  /* the signal it came as, if the thread blocked that; else 0 */
+		int pending;                  /* the same, if the stop has taken a pending one; else 0 */
 	} trap; /* EVENT_TRAP */
 	struct loop *loop; /* EVENT_SPIN: what is known of it (spin.c), or NULL */
 	bool unlisted;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Traps of instructions that show the host: those that text.c has replaced come as SIGTRAP, those that the processor itself makes fault
- * (PR_SET_TSC, ARCH_SET_CPUID, where they work) as SIGSEGV. Signals that somebody sends are told apart by si_code.
+ * (PR_SET_TSC, ARCH_SET_CPUID, where they work) as SIGSEGV. Signals that somebody sends are told apart by the text, or by si_code.
  */
 #include "backend/notify/notify.h"
 
@@ -37,6 +37,35 @@ static void to_user(const struct insn_regs *r, struct user_regs_struct *u)
 	u->eflags = r->rflags;
 }
 
+/* Text, whatever its protection says: whole words, none of which crosses a page. */
+static bool peek(pid_t tid, uint64_t address, uint8_t *to, size_t len)
+{
+	unsigned long word;
+	size_t at, part;
+
+	for (; len > 0; address += part, to += part, len -= part) {
+		at = address % sizeof(word);
+		part = len < sizeof(word) - at ? len : sizeof(word) - at;
+		errno = 0;
+		word = (unsigned long)ptrace(PTRACE_PEEKTEXT, tid, (void *)(address - at), NULL);
+		if (errno)
+			return false;
+		memcpy(to, (const uint8_t *)&word + at, part);
+	}
+	return true;
+}
+
+/* The program may have written something else there, with a breakpoint of its own. */
+static bool stands_there(const struct notify_task *t, const struct insn_site *site, uint64_t address)
+{
+	uint8_t now[INSN_MAX_LENGTH], expected[INSN_MAX_LENGTH];
+	size_t len = (size_t)(site->length - site->opcode_at);
+
+	memcpy(expected, site->bytes + site->opcode_at, len);
+	expected[0] = INSN_TRAP;
+	return peek(t->tid, address, now, len) && !memcmp(now, expected, len);
+}
+
 /*
  * The replaced instruction, whose breakpoint is just before rip. One that is not in the table may have been moved (mremap), or been mapped by a process that shares the
  * memory: the mapping at rip is looked up.
@@ -47,16 +76,17 @@ static int find_replaced(struct notify *n, struct notify_task *t)
 	uint64_t address = t->trap.regs.rip - 1;
 	const struct insn_site *site;
 	struct code_found found = { 0 };
+	uint8_t byte;
 	int r;
 
 	site = insn_traps_find(traps, address, &t->trap.regs.rip);
-	if (!site) {
+	if (!site && peek(t->tid, address, &byte, 1) && byte == INSN_TRAP) {
 		r = text_replace(n, t, address, address + 1, &found);
 		if (r < 0)
 			return r;
 		site = insn_traps_find(traps, address, &t->trap.regs.rip);
 	}
-	if (!site)
+	if (!site || !stands_there(t, site, address))
 		return 0;
 	t->trap.site = *site;
 	return 1;
@@ -94,10 +124,35 @@ static void describe(struct notify *n, const struct notify_task *t, struct event
 	}
 }
 
+/* One is pending for the process and nobody handles it (any more): a thread that does not block it had taken it. */
+static bool is_held_back(struct notify *n, const struct notify_task *t, int signo)
+{
+	enum { SOME = 8 };
+	struct __ptrace_peeksiginfo_args queue = { .flags = PTRACE_PEEKSIGINFO_SHARED, .nr = SOME };
+	uint64_t bit = 1ull << (signo - 1);
+	struct signal_state state;
+	siginfo_t infos[SOME];
+	bool seen;
+	long count;
+
+	count = ptrace(PTRACE_PEEKSIGINFO, t->tid, &queue, infos);
+	seen = count == SOME; /* perhaps */
+	for (long i = 0; i < count; i++)
+		seen |= infos[i].si_signo == signo;
+	return seen && notify_signal_state(&n->guest, t->number, &state) == 0 && state.process_pending & bit && !(state.caught & bit);
+}
+
+/*
+ * The kernel forces the signal of a trap: who blocks it has it unblocked (and its handler gone) before anybody can look. That it was blocked
+ * shows where one was pending: else it would have been taken before. One in the thread's own queue is what the stop shows in place of the
+ * trap's, as a standard signal is queued once only; its address tells the trap all the same: behind the first opcode byte of a replaced
+ * instruction nobody else stands. Not so where the processor makes it fault: the address is one that a signal can be taken at.
+ */
 int trap_recognise(struct notify *n, struct notify_task *t, struct event *event)
 {
-	bool replaced = t->siginfo.si_signo == SIGTRAP && t->siginfo.si_code == SI_KERNEL;
-	bool faulted = t->siginfo.si_signo == SIGSEGV && t->siginfo.si_code == SI_KERNEL;
+	bool forced = t->siginfo.si_code == SI_KERNEL;
+	bool replaced = t->siginfo.si_signo == SIGTRAP;
+	bool faulted = t->siginfo.si_signo == SIGSEGV && forced;
 	int r;
 
 	if (!n->code || (!replaced && !faulted))
@@ -106,8 +161,11 @@ int trap_recognise(struct notify *n, struct notify_task *t, struct event *event)
 		return -errno;
 	t->trap.regs = trap_registers(&t->trap.user);
 	r = replaced ? find_replaced(n, t) : find_faulting(n, t);
-	if (r > 0)
-		describe(n, t, event);
+	if (r <= 0)
+		return r;
+	t->trap.pending = forced ? 0 : t->siginfo.si_signo;
+	t->trap.blocked = !forced || is_held_back(n, t, t->siginfo.si_signo) ? t->siginfo.si_signo : 0;
+	describe(n, t, event);
 	return r;
 }
 
@@ -121,6 +179,16 @@ static int deliver_fault(const struct notify_task *t)
 	return r < 0 ? r : companion_go(t->tid, SIGSEGV);
 }
 
+static int block_again(pid_t tid, int signo)
+{
+	uint64_t mask;
+
+	if (ptrace(PTRACE_GETSIGMASK, tid, (void *)sizeof(mask), &mask) < 0)
+		return -errno;
+	mask |= 1ull << (signo - 1);
+	return ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof(mask), &mask) < 0 ? -errno : 0;
+}
+
 int trap_carry_out(struct notify_task *t, const struct insn_answers *answers)
 {
 	int r;
@@ -131,5 +199,8 @@ int trap_carry_out(struct notify_task *t, const struct insn_answers *answers)
 	to_user(&t->trap.regs, &t->trap.user); /* of one that faults too: rip is at its beginning then */
 	if (ptrace(PTRACE_SETREGS, t->tid, NULL, &t->trap.user) < 0)
 		return errno == ESRCH ? 0 : -errno;
-	return r == INSN_FAULT_GP ? deliver_fault(t) : companion_go(t->tid, 0);
+	if (t->trap.blocked && block_again(t->tid, t->trap.blocked) < 0)
+		return errno == ESRCH ? 0 : -errno;
+	/* a signal that is let go on and is blocked goes back to its queue */
+	return r == INSN_FAULT_GP ? deliver_fault(t) : companion_go(t->tid, t->trap.pending);
 }
