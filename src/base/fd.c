@@ -22,6 +22,21 @@ void cleanup_close(int *fd)
 	errno = saved;
 }
 
+int fd_reserve_standard(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) /* the lowest that is free */
+			return -errno;
+	return 0;
+}
+
+bool fd_is_readable(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags >= 0 && (flags & O_ACCMODE) != O_WRONLY;
+}
+
 int fd_duplicate(int fd)
 {
 	int r;

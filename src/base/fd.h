@@ -7,6 +7,16 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+/*
+ * To be called first of all: nothing that is opened later may take the place of a standard descriptor that the caller has closed, or a guest
+ * would read and write it. Such a one becomes /dev/null, opened the wrong way round: who reads or writes gets EBADF, as from a closed one.
+ * Returns 0 or -errno.
+ */
+int fd_reserve_standard(void);
+
+/* Is it there, and open for reading? */
+bool fd_is_readable(int fd);
+
 /* Duplicates above the standard descriptors. Returns the new descriptor or -errno. */
 int fd_duplicate(int fd);
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "cli/commands.h"
 #include "supervisor/exit_codes.h"
@@ -55,6 +56,8 @@ int main(int argc, char **argv)
 	int used = 1 + take_log_option(argc - 1, argv + 1, &level);
 	int parsed = level && *level ? log_level_parse(level) : LOG_LEVEL_WARNING;
 
+	if (fd_reserve_standard() < 0)
+		return EXIT_CODE_TOOL;
 	if (parsed < 0) {
 		(void)fprintf(stderr, "hermit: there is no log level '%s': off, error, warning, info and debug are known\n", level);
 		return EXIT_CODE_TOOL;

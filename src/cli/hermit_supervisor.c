@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/oci/oci_arguments.h"
@@ -71,6 +72,8 @@ int main(int argc, char **argv)
 	struct error err = { 0 };
 	int command;
 
+	if (fd_reserve_standard() < 0)
+		return OCI_EXIT_FAILURE;
 	log_setup(STDERR_FILENO, LOG_LEVEL_WARNING, false, "hermit-supervisor");
 	if (argc < 2 || asks_for_help(argv[1]))
 		return command_dispatch(&table, argc - 1, argv + 1);

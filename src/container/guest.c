@@ -221,16 +221,13 @@ static bool is_null_device(int fd)
  */
 static int collect_stdio(const struct container_spec *spec, int fds[3], struct error *err)
 {
-	_cleanup_close_ int null = -1;
-
 	for (int i = 0; i < 3; i++) {
 		int fd = spec->stdio[i];
+		_cleanup_close_ int null = -1;
 
-		if ((fd < 0 || is_null_device(fd)) && null < 0)
-			null = open("/dev/null", O_RDWR | O_CLOEXEC);
-		if (null >= 0 && fd >= 0 && is_null_device(fd))
-			fd = null;
-		fds[i] = fcntl(fd < 0 ? null : fd, F_DUPFD_CLOEXEC, (int)(CONTAINER_FREE_FD + spec->preserve_fds));
+		if (fd < 0 || is_null_device(fd))
+			null = open("/dev/null", (fd < 0 ? O_RDWR : fcntl(fd, F_GETFL) & O_ACCMODE) | O_CLOEXEC);
+		fds[i] = fcntl(null >= 0 ? null : fd, F_DUPFD_CLOEXEC, (int)(CONTAINER_FREE_FD + spec->preserve_fds));
 		if (fds[i] < 0)
 			return error_errno(err, errno, "standard descriptor %d (%d of the caller)", i, fd);
 	}

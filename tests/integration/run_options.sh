@@ -70,4 +70,39 @@ expect_err_has "fingerprint" "an edited document is refused"
 
 run "$hermit" run --log-file=log.txt --log=debug true
 expect_err "" "messages go to the file"
+
+# A standard descriptor that the caller has closed: nothing of the tool's takes its place, whatever is opened; who uses it gets EBADF, as natively.
+cat >closed.py <<'P'
+import os, sys
+said = []
+for fd, use in (0, lambda: os.read(0, 1)), (1, lambda: os.write(1, b"x")), (2, lambda: os.write(2, b"x")):
+    try:
+        use()
+        said.append("%d works" % fd)
+    except OSError as e:
+        said.append("%d %s" % (fd, os.strerror(e.errno)))
+open("said", "w").write(", ".join(said))
+P
+for closed in '<&-' '>&-' '2>&-' '<&- >&-' '<&- 2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
+	: >in
+	sh -c "exec python3 closed.py $closed" <in >out 2>err
+	mv said native
+	for options in "" "--log-file=own.log --log=debug" "--log-file=own.log --log-events=own.events --report=own.json"; do
+		: >said
+		# shellcheck disable=SC2086 # options
+		sh -c "exec \"\$@\" $closed" sh timeout -s KILL 60 "$hermit" run $options --bind="$work" -- python3 closed.py <in >out 2>err
+		ok "closed $closed, options '$options': as natively" cmp native said
+	done
+	sh -c "exec \"\$@\" $closed" sh timeout -s KILL 60 "$hermit" run --verify --verify-json=own.json -- true <in >out 2>err
+	ok "closed $closed: a verification" [ "$(jq -r .verdict own.json)" = equal ]
+	case $closed in
+	*'2>&-') ;;
+	*)
+		# shellcheck disable=SC2016 # of the inner shell
+		sh -c "exec \"\$@\" $closed" sh timeout -s KILL 60 "$hermit" run --log-file=own.log --log-events=own.events \
+			-- readlink /proc/self/fd/0 <in >out 2>err
+		ok "closed $closed: standard input is no file of ours" sh -c '! grep own out'
+		;;
+	esac
+done
 finish

@@ -108,7 +108,7 @@ int verify_capture_stdin(struct verify *v, struct error *err)
 
 	if (fd < 0)
 		return error_errno(err, errno, "%s", path);
-	if (isatty(STDIN_FILENO) || fcntl(STDIN_FILENO, F_GETFD) < 0)
+	if (isatty(STDIN_FILENO) || !fd_is_readable(STDIN_FILENO))
 		return 0;
 	r = fd_copy(STDIN_FILENO, fd);
 	return r < 0 ? error_errno(err, -r, "capturing standard input") : 0;

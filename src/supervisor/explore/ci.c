@@ -76,7 +76,7 @@ static int capture_stdin(const struct ci *ci, struct error *err)
 
 	if (fd < 0)
 		return error_errno(err, errno, "%s", path);
-	if (isatty(STDIN_FILENO) || fcntl(STDIN_FILENO, F_GETFD) < 0)
+	if (isatty(STDIN_FILENO) || !fd_is_readable(STDIN_FILENO))
 		return 0;
 	r = fd_copy(STDIN_FILENO, fd);
 	if (r == 0)
