@@ -173,6 +173,7 @@ struct code_mapping {
 	int handle;            /* the file, -1: not known, mappings in the range are looked up */
 	uint64_t offset;       /* in the file */
 	bool shared;           /* MAP_SHARED: text that must not be written */
+	bool writable;         /* the program can write it, or could since it was mapped */
 };
 
 /* What was found in executable memory. */

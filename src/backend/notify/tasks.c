@@ -63,6 +63,8 @@ int tasks_inherit_code(struct notify_process *child, const struct notify_process
 		r = tasks_fresh_code(child);
 		if (r == 0)
 			r = copy_places(child->code, parent->code);
+		if (r == 0)
+			child->code->writable = parent->code->writable;
 		return r < 0 ? r : insn_traps_copy(&child->code->traps, &parent->code->traps);
 	}
 	code_put(child->code);

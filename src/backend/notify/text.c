@@ -204,6 +204,7 @@ int notify_code_mapped(struct guest *g, int task, const struct code_mapping *map
 		return -ESRCH;
 	if (!n->code && !code_places_are_wanted(n, t))
 		return 0;
+	t->process->code->writable |= mapping->writable;
 	if (__builtin_add_overflow(mapping->address, (mapping->len + PAGE - 1) / PAGE * PAGE, &area.end))
 		return -EFAULT;
 	if (mapping->handle < 0 || !n->code)

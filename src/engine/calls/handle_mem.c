@@ -66,6 +66,7 @@ static int code_is_mapped(struct engine *e, struct task *t, struct verdict *v)
 		.handle = -1,
 		.offset = a[5],
 		.shared = is_shared((uint32_t)a[3]),
+		.writable = a[2] & PROT_WRITE,
 	};
 	int r;
 
@@ -97,7 +98,7 @@ int handle_mem_mmap(struct engine *e, struct task *t, struct verdict *v)
 /* Only with PROT_EXEC does it come here. */
 int handle_mem_mprotect(struct engine *e, struct task *t, struct verdict *v)
 {
-	struct code_mapping mapping = { .address = t->call.args[0], .len = t->call.args[1], .handle = -1 };
+	struct code_mapping mapping = { .address = t->call.args[0], .len = t->call.args[1], .handle = -1, .writable = true };
 
 	if (!t->call.done)
 		return makes_code(e, (uint32_t)t->call.args[2]) ? verdict_hook(v) : verdict_continue(v);
