@@ -154,6 +154,9 @@ uint64_t engine_now_ns(const struct engine *e); /* virtual time since the start 
 /* What is said of a loop that others wait for and that had to be left anywhere. */
 #define UNCONTROLLED_LOOP "a loop without end, left at the limit of real time"
 
+/* What is said of an execve that is refused. */
+#define UNCONTROLLED_HIDDEN "refused to run a program that may not be read (make it readable)"
+
 /* Something that the run did not control: what (a fixed word), where (call name or path). Counted, reported once each. */
 struct uncontrolled {
 	const char *what;

@@ -275,8 +275,14 @@ struct guest_ops {
 	/* What a path names, as path_stat but with the kind. */
 	int (*path_info)(struct guest *g, int task, int dirfd, const char *path, int flags, struct fd_info *ret_info);
 
-	/* The first bytes of the regular file that a path names, flags as for path_stat: a count; -errno, also where only the guest may read. May be NULL. */
-	ssize_t (*path_head)(struct guest *g, int task, int dirfd, const char *path, int flags, void *buf, size_t size);
+	/* Bytes of the regular file that a path names, flags as for path_stat: a count; -errno, also where only the guest may read. May be NULL. */
+	ssize_t (*path_bytes)(struct guest *g, int task, int dirfd, const char *path, int flags, uint64_t offset, void *buf, size_t size);
+
+	/*
+	 * Would a program that is run from this file be out of our reach: may it be executed but not read, by somebody without power over its
+	 * owner (execve(2), ptrace(2): such a process is not dumpable)? 1, 0, or -errno. There wherever path_bytes is.
+	 */
+	int (*path_hides)(struct guest *g, int task, int dirfd, const char *path, int flags);
 
 	/*
 	 * stat of a path as the task would resolve it, flags as for statx(2) (AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW). Errors are the ones the
@@ -333,6 +339,8 @@ struct guest_ops {
 	int (*settle_network)(struct guest *g);
 	/* Waits until what was written to pseudo-terminals has been passed on, with the signals of keys; echoes: and with what comes back for it. */
 	int (*settle_terminals)(struct guest *g, bool echoes);
+	/* Is this terminal (handle, device number) the task's controlling one, with TOSTOP, and the task in the background? May be NULL. */
+	bool (*terminal_stops)(struct guest *g, int task, int handle, dev_t rdev);
 
 	/* A symbolised stack for reports, as text lines; the caller frees *ret_text. May be NULL. */
 	int (*backtrace)(struct guest *g, int task, char **ret_text);

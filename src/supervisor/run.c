@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "backend/backend.h"
@@ -222,7 +223,10 @@ static int check_start(struct run *run, struct run_result *result, struct error 
 	r = container_exec_error(&run->container, err);
 	if (r == 0)
 		(void)explain_exec(run, err);
-	if (result->exit_code < EXIT_CODE_TOOL || result->exit_code > EXIT_CODE_NOT_FOUND)
+	/* the kernel kills a guest whose program turns out to be broken when the old one is gone already */
+	if (r == 0 && WIFSIGNALED(result->wait_status))
+		result->exit_code = EXIT_CODE_NOT_EXECUTABLE;
+	else if (result->exit_code < EXIT_CODE_TOOL || result->exit_code > EXIT_CODE_NOT_FOUND)
 		result->exit_code = EXIT_CODE_TOOL;
 	return err->code ? -err->code : -ENOEXEC;
 }

@@ -55,7 +55,7 @@ static void describe_stop(struct run *run)
 /* What ended a strict run: a wish that is not modelled was refused; anything else had happened already. */
 static bool was_a_wish(const struct run *run)
 {
-	static const char *const wishes[] = { "not modelled", "unknown system call" };
+	static const char *const wishes[] = { "not modelled", "unknown system call", UNCONTROLLED_HIDDEN };
 	const struct uncontrolled *list;
 	size_t n;
 

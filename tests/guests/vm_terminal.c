@@ -7,9 +7,11 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/select.h>
+#include <sys/sendfile.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -297,6 +299,106 @@ static void queues(void)
 	end();
 }
 
+enum { LINES = 1200, LONGEST = 200 };
+
+struct lines {
+	int way; /* by write, writev, sendfile */
+	size_t size;
+	bool whole; /* each call wrote all of its line */
+};
+
+static ssize_t put_line(const struct lines *lines, const char *line, int file)
+{
+	const struct iovec parts[2] = { { (void *)(uintptr_t)line, lines->size / 2 },
+					{ (void *)(uintptr_t)(line + lines->size / 2), lines->size - lines->size / 2 } };
+	off_t start = 0;
+
+	switch (lines->way) {
+	case 0:
+		return write(slave, line, lines->size);
+	case 1:
+		return writev(slave, parts, 2);
+	default:
+		return sendfile(slave, file, &start, lines->size);
+	}
+}
+
+static void *put_lines(void *arg)
+{
+	struct lines *lines = arg;
+	char line[LONGEST];
+	FILE *f = tmpfile();
+
+	memset(line, 'z', lines->size);
+	line[lines->size - 1] = '\n';
+	if (!f || write(fileno(f), line, lines->size) != (ssize_t)lines->size)
+		return NULL;
+	lines->whole = true;
+	for (int i = 0; i < LINES; i++)
+		lines->whole &= put_line(lines, line, fileno(f)) == (ssize_t)lines->size;
+	(void)fclose(f);
+	return NULL;
+}
+
+/* Many short lines into a terminal that is full most of the time: a line's end becomes two characters. */
+static void short_lines(int way, size_t size)
+{
+	struct lines lines = { .way = way, .size = size };
+	size_t total = 0, want = LINES * (size + 1);
+	unsigned text = 0, reads = 0;
+	pthread_t thread;
+	char buf[4096];
+	ssize_t n;
+
+	make();
+	pthread_create(&thread, NULL, put_lines, &lines);
+	while (total < want) {
+		n = MUST(read(master, buf, sizeof(buf)));
+		for (ssize_t i = 0; i < n; i++)
+			text = text * 31 + (unsigned char)buf[i];
+		reads = reads * 31 + (unsigned)n;
+		total += (size_t)n;
+	}
+	pthread_join(thread, NULL);
+	SAME("lines of %zu by way %d: %zu read, %x, whole %d", size, way, total, text, lines.whole);
+	SHOWN("lines of %zu by way %d: reads %x", size, way, reads);
+	end();
+}
+
+/* Who writes in the background to a terminal that is set so is stopped. */
+static void in_background(size_t size)
+{
+	static const char data[LONGEST];
+	struct termios mode;
+	pid_t leader, child;
+	int status = 0;
+
+	make();
+	leader = (pid_t)MUST(fork());
+	if (!leader) {
+		(void)signal(SIGTTOU, SIG_DFL);
+		MUST(setsid());
+		MUST(ioctl(slave, TIOCSCTTY, 0));
+		MUST(tcgetattr(slave, &mode));
+		mode.c_lflag |= TOSTOP;
+		MUST(tcsetattr(slave, TCSANOW, &mode));
+		SAME("%zu in the foreground: %s", size, RESULT(write(slave, data, size)));
+		child = (pid_t)MUST(fork());
+		if (!child) {
+			MUST(setpgid(0, 0));
+			MUST(write(slave, data, size));
+			_exit(0);
+		}
+		MUST(waitpid(child, &status, WUNTRACED));
+		SAME("%zu in the background: stopped %d by %s", size, WIFSTOPPED(status), WIFSTOPPED(status) ? sigabbrev_np(WSTOPSIG(status)) : "none");
+		(void)kill(child, SIGKILL);
+		MUST(waitpid(child, &status, 0));
+		_exit(0);
+	}
+	MUST(waitpid(leader, &status, 0));
+	end();
+}
+
 int main(void)
 {
 	(void)signal(SIGHUP, SIG_IGN);
@@ -308,5 +410,12 @@ int main(void)
 	packets();
 	hangups();
 	queues();
+	for (int way = 0; way < 3; way++)
+		short_lines(way, 66);
+	short_lines(0, 30);
+	short_lines(0, 120);
+	in_background(1);
+	in_background(66);
+	in_background(LONGEST);
 	return 0;
 }

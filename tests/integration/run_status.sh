@@ -36,6 +36,15 @@ printf '#!/no/such/interpreter\n' >orphan && chmod +x orphan
 run "$hermit" run ./orphan
 expect 127 "no interpreter"
 expect_err_has "^hermit: .*'./orphan': .*does not exist" "no interpreter is explained"
+# Broken in a way that the kernel finds when there is no way back: an ELF header that wants to be where no program can be.
+{
+	printf '\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\2\0\76\0\1\0\0\0\0\0\100\0\0\0\0\0\100\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
+	printf '\0\0\0\0\100\0\70\0\1\0\0\0\0\0\0\0'
+	printf '\1\0\0\0\7\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\377\377\177\0\0\0\0\0\377\377\177\0\40\0\0\0\0\0\0\0\60\0\0\0\0\0\0\0\20\0\0\0\0\0\0'
+} >broken && chmod +x broken
+run "$hermit" run ./broken
+expect 126 "a broken program"
+expect_err_has "^hermit: .*'./broken': exec format error" "a broken program is explained"
 
 # Programs for other machines, by hand: one for i386 that ends with 42 where the kernel takes it, a header for 64-bit ARM. Also as what runs a script.
 {

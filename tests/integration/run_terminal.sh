@@ -36,6 +36,13 @@ expect 139 "death by signal on a terminal"
 on_terminal "stty -g >before; '$hermit' run -q -t -- sh -c 'echo \$\$; while :; do :; done' & sleep 1; kill -9 \$!; wait; sleep 0.3; stty -g >after"
 ok "the caller's terminal is as it was: kill -9" cmp -s before after
 
+# Short lines into a terminal that is full: nobody may sleep in the kernel.
+for size in 30 66 120; do
+	run "$hermit" run --strict -- script -qec "yes $(printf '%*s' $((size - 1)) '' | tr ' ' z) | head -n 2000 | while read -r line; do echo \$line; done" /dev/null
+	expect 0 "lines of $size under --strict"
+	ok "all of the lines of $size are there" [ "$(tr -d '\r' <out | grep -c "^zzz")" = 2000 ]
+done
+
 on_terminal "'$hermit' run -q env"
 ok "TERM is handed on to a program on a terminal" grep -q '^TERM=' out
 finish

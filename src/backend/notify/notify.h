@@ -296,7 +296,8 @@ int notify_beacons_held(struct guest *g, bool *held, size_t n_held);
 /* What the fdinfo of a timerfd or signalfd of ours says of beacon and sigmask. */
 void beacon_info(const struct notify *n, int fd, struct fd_info *info);
 int notify_fifo_has_partner(struct guest *g, int task, int dirfd, const char *path, int flags);
-ssize_t notify_path_head(struct guest *g, int task, int dirfd, const char *path, int flags, void *buf, size_t size);
+ssize_t notify_path_bytes(struct guest *g, int task, int dirfd, const char *path, int flags, uint64_t offset, void *buf, size_t size);
+int notify_path_hides(struct guest *g, int task, int dirfd, const char *path, int flags);
 int notify_fifo_hold(struct guest *g, int task, int dirfd, const char *path);
 int notify_handle_bind(struct guest *g, int handle, const struct sockaddr_storage *address, socklen_t len);
 int notify_handle_address(struct guest *g, int handle, struct sockaddr_storage *ret_address, socklen_t *ret_len);
@@ -412,6 +413,7 @@ int notify_credentials(struct guest *g, int task, struct guest_credentials *ret)
 
 /* --- settle_terminals.c --- */
 int notify_settle_terminals(struct guest *g, bool echoes);
+bool notify_terminal_stops(struct guest *g, int task, int handle, dev_t rdev);
 void settle_terminals_deinit(struct notify *n);
 
 /* --- procfs.c --- */

@@ -142,6 +142,22 @@ int notify_settle_terminals(struct guest *g, bool echoes)
 	return r < 0 || !echoes ? r : settle_once(n);
 }
 
+bool notify_terminal_stops(struct guest *g, int task, int handle, dev_t rdev)
+{
+	const struct notify_task *t = notify_find(g, task);
+	long group, terminal, foreground;
+	struct termios mode;
+	const char *fields;
+	char text[1024];
+
+	if (!t || tcgetattr(handle, &mode) < 0 || !(mode.c_lflag & TOSTOP) || procfs_read(notify_of(g), t->tid, "stat", text, sizeof(text)) < 0)
+		return false;
+	fields = strrchr(text, ')'); /* behind the name: state, parent, group, session, terminal, its group in the foreground */
+	if (!fields || sscanf(fields + 1, " %*c %*d %ld %*d %ld %ld", &group, &terminal, &foreground) != 3)
+		return false;
+	return (dev_t)terminal == rdev && group != foreground;
+}
+
 void settle_terminals_deinit(struct notify *n)
 {
 	probe_close(&n->terminal_probe);

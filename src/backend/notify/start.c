@@ -38,7 +38,8 @@ static const struct guest_ops notify_ops = {
 	.pidfd_target = notify_pidfd_target,
 	.set_limit = notify_set_limit,
 	.path_info = notify_path_info,
-	.path_head = notify_path_head,
+	.path_bytes = notify_path_bytes,
+	.path_hides = notify_path_hides,
 	.path_stat = notify_path_stat,
 	.handle_stat = notify_handle_stat,
 	.handle_list = notify_handle_list,
@@ -69,6 +70,7 @@ static const struct guest_ops notify_ops = {
 	.settle_leader = notify_settle_leader,
 	.settle_network = notify_settle_network,
 	.settle_terminals = notify_settle_terminals,
+	.terminal_stops = notify_terminal_stops,
 	.credentials = notify_credentials,
 	.backtrace = notify_backtrace,
 };

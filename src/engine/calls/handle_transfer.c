@@ -18,6 +18,7 @@
 #include "engine/net/network.h"
 #include "engine/files/paths.h"
 #include "engine/files/readers.h"
+#include "engine/files/terminals.h"
 #include "engine/wait.h"
 
 enum {
@@ -55,8 +56,10 @@ static int transfer_end(struct engine *e, struct task *t, int in, int64_t positi
 }
 
 /* Moves what goes now; call.progress counts. */
-static int move_pieces(struct engine *e, struct task *t, int in, struct verdict *v)
+static int move_pieces(struct engine *e, struct task *t, int in, const struct fd_info *out, struct verdict *v)
 {
+	bool terminal = terminals_is_own(out), master = terminals_is_master(out);
+	uint64_t piece = terminal ? TERMINAL_PIECE : PIECE;
 	_cleanup_free_ unsigned char *buf = malloc(PIECE);
 	int64_t start = transfer_position(e, t, in), position;
 	uint64_t left;
@@ -70,7 +73,7 @@ static int move_pieces(struct engine *e, struct task *t, int in, struct verdict 
 	for (;;) {
 		position = start + (int64_t)t->call.progress;
 		left = t->call.args[3] - t->call.progress;
-		n = left ? e->g->ops->handle_read_at(e->g, in, buf, left < PIECE ? left : PIECE, position) : 0;
+		n = left ? e->g->ops->handle_read_at(e->g, in, buf, left < piece ? left : piece, position) : 0;
 		if (n < 0 && !t->call.progress)
 			return verdict_return(v, n);
 		if (n <= 0)
@@ -81,7 +84,7 @@ static int move_pieces(struct engine *e, struct task *t, int in, struct verdict 
 		if (written < 0)
 			return t->call.progress ? transfer_end(e, t, in, position, v) : verdict_continue(v);
 		t->call.progress += (uint64_t)written;
-		r = network_moved_piece(e);
+		r = terminal ? terminals_moved_piece(e, master, true) : network_moved_piece(e);
 		if (r < 0)
 			return r;
 	}
@@ -90,6 +93,7 @@ static int move_pieces(struct engine *e, struct task *t, int in, struct verdict 
 int handle_io_sendfile(struct engine *e, struct task *t, struct verdict *v)
 {
 	const struct fd_info *in_info, *out_info;
+	struct fd_info out;
 	int in, r;
 
 	r = fdtable_info(e, t, (int)t->call.args[1], &in_info);
@@ -103,6 +107,7 @@ int handle_io_sendfile(struct engine *e, struct task *t, struct verdict *v)
 		r = file_changed(e, out_info->dev, out_info->ino);
 		return r < 0 ? r : verdict_continue(v);
 	}
+	out = *out_info;
 	r = wait_fd(e, t, (int)t->call.args[0], POLLOUT);
 	if (r == 0 || r == 1) {
 		int nonblocking = wait_is_nonblocking(e, t);
@@ -112,10 +117,12 @@ int handle_io_sendfile(struct engine *e, struct task *t, struct verdict *v)
 	}
 	if (r <= 0)
 		return r == -EBADF ? verdict_continue(v) : r < 0 ? r : verdict_block(v);
+	if (terminals_is_own(&out) && terminals_stop_writer(e, t, &out, t->wait.polls[0].handle))
+		return verdict_continue(v);
 	in = e->g->ops->fd_borrow(e->g, t->id, (int)t->call.args[1]);
 	if (in < 0)
 		return in == -EBADF ? verdict_errno(v, EBADF) : in;
-	r = move_pieces(e, t, in, v);
+	r = move_pieces(e, t, in, &out, v);
 	e->g->ops->handle_release(e->g, in);
 	return r;
 }
@@ -241,6 +248,8 @@ int handle_io_splice(struct engine *e, struct task *t, struct verdict *v)
 	if (r < 0)
 		return r == -EBADF ? verdict_continue(v) : r;
 	if (is_synthetic(&in) && (in.kind != FD_CHAR || is_random_device(&in)))
+		return verdict_errno(v, EINVAL);
+	if (terminals_is_own(&out)) /* the kernel would sleep until all of it fits; before Linux 5.11 it had this answer, and programs write then */
 		return verdict_errno(v, EINVAL);
 	if (ends_at_once(&in, in_offset, &out, out_offset, len, flags))
 		return verdict_continue(v);

@@ -8,7 +8,6 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <sys/socket.h>
-#include <sys/sysmacros.h>
 #include <sys/uio.h>
 
 #include "engine/engine_internal.h"
@@ -24,8 +23,7 @@
 enum {
 	PIPE_SURE = 4096,     /* POLLOUT of a pipe promises PIPE_BUF */
 	SOCKET_SURE = 65536,  /* POLLOUT of a stream socket promises a third of its buffer (208 KiB by default) */
-	TERMINAL_SURE = 128,  /* POLLOUT of a pseudo-terminal promises 256; a line's end takes two */
-	TERMINAL_PIECE = 1024,
+	TERMINAL_SURE = 1,    /* POLLOUT of a pseudo-terminal promises one buffer; a line's end wants one of its own (n_tty.c: process_output_block) */
 	PIECE = 65536,
 };
 
@@ -45,31 +43,10 @@ static int broken_pipe(struct engine *e, struct task *t, bool no_signal, struct 
 	return verdict_return(v, t->call.progress ? (int64_t)t->call.progress : -EPIPE);
 }
 
-/*
- * A terminal of the guest's own: how much fits depends on what the kernel has passed on meanwhile, unless that is waited for after each piece.
- * Behind /dev/tty there may be one from outside, which only the outside makes ready.
- */
-static bool is_own_terminal(const struct fd_info *info)
-{
-	const dev_t controlling = makedev(5, 0);
-
-	return info->kind == FD_TTY && !info->external && info->rdev != controlling;
-}
-
-/* A piece was written: others may be ready, and the next piece finds what that has set going. */
-static int settle_piece(struct engine *e, bool terminal)
-{
-	if (!terminal)
-		return network_moved_piece(e);
-	e->io_dirty = true;
-	terminals_moved(e, true);
-	return terminals_settle(e);
-}
-
 /* Writes the span piece by piece, as far as it goes now. */
 static int write_pieces(struct engine *e, struct task *t, const struct fd_info *info, const struct span *span, bool no_signal, struct verdict *v)
 {
-	bool terminal = is_own_terminal(info);
+	bool terminal = terminals_is_own(info), master = terminals_is_master(info);
 	unsigned char buf[PIECE];
 	ssize_t written;
 	size_t n;
@@ -97,7 +74,8 @@ static int write_pieces(struct engine *e, struct task *t, const struct fd_info *
 		if (written < 0)
 			return verdict_return(v, t->call.progress ? (int64_t)t->call.progress : written);
 		t->call.progress += (uint64_t)written;
-		r = settle_piece(e, terminal);
+		/* others may be ready, and the next piece finds what that has set going */
+		r = terminal ? terminals_moved_piece(e, master, t->call.progress < span->total) : network_moved_piece(e);
 		if (r < 0)
 			return r;
 	}
@@ -110,7 +88,7 @@ static bool fits_surely(const struct fd_info *info, uint64_t total)
 		return total <= PIPE_SURE;
 	if ((info->kind == FD_UNIX || info->kind == FD_INET) && info->sock_type == SOCK_STREAM)
 		return total <= SOCKET_SURE;
-	if (is_own_terminal(info))
+	if (terminals_is_own(info))
 		return total <= TERMINAL_SURE;
 	return true; /* message kinds go whole or not at all; others take what comes */
 }
@@ -148,9 +126,11 @@ static int write_span(struct engine *e, struct task *t, int fd, const struct spa
 
 		if (nonblocking < 0)
 			return nonblocking;
-		if (nonblocking && !(r && is_own_terminal(info)))
+		if (nonblocking && !(r && terminals_is_own(info)))
 			return verdict_continue(v);
 	}
+	if (r && terminals_is_own(info) && terminals_stop_writer(e, t, info, t->wait.polls[0].handle))
+		return verdict_continue(v);
 	return r ? write_pieces(e, t, info, span, msg_flags & MSG_NOSIGNAL, v) : socket_block(e, t, info, false, v);
 }
 

@@ -9,6 +9,30 @@
 
 enum { PTMX_MAJOR = 5, PTMX_MINOR = 2 }; /* a master is an open /dev/ptmx */
 
+bool terminals_is_own(const struct fd_info *info)
+{
+	const dev_t controlling = makedev(5, 0);
+
+	return info->kind == FD_TTY && !info->external && info->rdev != controlling;
+}
+
+bool terminals_is_master(const struct fd_info *info)
+{
+	return info->rdev == makedev(PTMX_MAJOR, PTMX_MINOR);
+}
+
+bool terminals_stop_writer(struct engine *e, struct task *t, const struct fd_info *info, int handle)
+{
+	return e->g->ops->terminal_stops && !terminals_is_master(info) && e->g->ops->terminal_stops(e->g, t->id, handle, info->rdev);
+}
+
+int terminals_moved_piece(struct engine *e, bool master, bool more)
+{
+	e->io_dirty = true;
+	terminals_moved(e, master);
+	return more ? terminals_settle(e) : 0;
+}
+
 void terminals_moved(struct engine *e, bool echoes)
 {
 	e->terminals_dirty |= e->terminals_used;
@@ -29,7 +53,7 @@ void terminals_note(struct engine *e, struct task *t)
 	info = row->args[0].kind == ARG_FD ? fdtable_known(t->fds, (int)t->call.args[0]) : NULL; /* the handler has looked at it */
 	if (!info || info->kind != FD_TTY || info->external)
 		return; /* terminals from outside are input from outside */
-	master = info->rdev == makedev(PTMX_MAJOR, PTMX_MINOR);
+	master = terminals_is_master(info);
 	reads = !(row->flags & CALL_SIGNALS);
 	terminals_moved(e, master != reads);
 }

@@ -9,7 +9,24 @@
 #include <stdbool.h>
 
 struct engine;
+struct fd_info;
 struct task;
+
+/* As much as one piece of a write to a terminal is to be. */
+enum { TERMINAL_PIECE = 1024 };
+
+/*
+ * A terminal of the guest's own: how much fits depends on what the kernel has passed on meanwhile, unless that is waited for after each piece.
+ * Behind /dev/tty there may be one from outside, which only the outside makes ready.
+ */
+bool terminals_is_own(const struct fd_info *info);
+
+/* Would the kernel stop the task, rather than let it write (TOSTOP of termios(3))? Only the kernel can do that, and it does not sleep then. */
+bool terminals_stop_writer(struct engine *e, struct task *t, const struct fd_info *info, int handle);
+
+/* A piece was written to the terminal; more: another one follows, which is to find what that has set going. */
+int terminals_moved_piece(struct engine *e, bool master, bool more);
+bool terminals_is_master(const struct fd_info *info);
 
 /* Something is put on its way through a terminal of the guest's own; echoes: it may come back. */
 void terminals_moved(struct engine *e, bool echoes);
