@@ -340,14 +340,21 @@ static void others_memory(void)
 	static char there[16] = "theirs";
 	char here[16] = "";
 	struct iovec local = { here, sizeof(here) }, remote = { there, sizeof(there) };
-	pid_t child = fork();
+	int written[2];
+	pid_t child;
 
+	MUST(pipe(written));
+	child = (pid_t)MUST(fork());
 	if (!child) {
 		strcpy(there, "the child's");
+		close(written[0]);
+		close(written[1]);
 		(void)pause();
 		_exit(0);
 	}
-	vm_sleep_ms(5);
+	close(written[1]);
+	MUST(read(written[0], here, 1)); /* its end: natively the child may take its time */
+	close(written[0]);
 	SAME("read %s", RESULT(process_vm_readv(child, &local, 1, &remote, 1, 0)));
 	SAME("%s", here);
 	strcpy(here, "ours");
