@@ -48,7 +48,6 @@ static const struct {
 	{ "/proc/sys/net/ipv6/conf/all/use_tempaddr", "0" },
 	{ "/proc/sys/net/ipv6/conf/default/use_tempaddr", "0" },
 	{ "/proc/sys/net/ipv6/conf/default/addr_gen_mode", "1" },
-	{ "/proc/sys/net/ipv6/conf/lo/addr_gen_mode", "1" },
 	{ "/proc/sys/net/ipv6/conf/all/disable_ipv6", "0" },
 	{ "/proc/sys/net/ipv6/conf/lo/disable_ipv6", "0" },
 };
@@ -72,12 +71,19 @@ static int raise_device(int fd, const char *name, struct error *err)
 int net_loopback_up(struct error *err)
 {
 	_cleanup_close_ int fd = -1;
+	int r;
 
 	/* A host without IPv6 has none of these files; one that forbids writing has its own values for every run. */
 	for (size_t i = 0; i < ARRAY_SIZE(knobs); i++)
 		(void)fd_write_file(AT_FDCWD, knobs[i].path, knobs[i].value);
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	return fd < 0 ? error_errno(err, errno, "cannot open a socket to bring up lo") : raise_device(fd, "lo", err);
+	r = fd < 0 ? error_errno(err, errno, "cannot open a socket to bring up lo") : raise_device(fd, "lo", err);
+	/*
+	 * Written while lo is down it would make the kernel add ::1 at once, and look for duplicates of it in a worker of its own when lo comes up;
+	 * at the end of which, some time later, it would put back the route that net_acknowledge_at_once() takes away.
+	 */
+	(void)fd_write_file(AT_FDCWD, "/proc/sys/net/ipv6/conf/lo/addr_gen_mode", "1");
+	return r;
 }
 
 /* One end of the pair: what would be counted or drawn is said. */
