@@ -22,7 +22,7 @@ static void layer_name(const char *path, char *buf, size_t size)
 	buf[n] = '\0';
 }
 
-/* Makes LAYERS/upper/NAME (like the lower layer) and LAYERS/work/NAME; a kept one may exist. */
+/* Makes NAME in the upper directory of LAYERS (like the lower layer) and in the work directory; a kept one may exist. */
 static int make_layers(const struct cow *cow, const char *path, const struct stat *st, char *upper, char *work,
 		       struct error *err)
 {
