@@ -14,6 +14,7 @@
 #ifndef HS_CONTAINER_INTERNAL_H
 #define HS_CONTAINER_INTERNAL_H
 
+#include <libmnl/libmnl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -181,6 +182,8 @@ int net_acknowledge_at_once(struct error *err);
 int net_configure_joined(bool fixed_macs, struct error *err);
 /* Waits until links and IPv6 addresses of the network namespace, which others have made, are ready; not for ever, then it warns. */
 int net_settle(struct error *err);
+/* Asks for all objects of a kind (RTM_GETLINK, RTM_GETADDR, ...) and gives each to take(message, data). Returns 0 or -errno. */
+int net_dump(struct mnl_socket *socket, uint16_t type, unsigned char family, mnl_cb_t take, void *data);
 
 /* ---- guest.c, lookup.c, caps.c ---- */
 

@@ -121,25 +121,6 @@ static int take_address(const struct nlmsghdr *nlh, void *data)
 	return MNL_CB_OK;
 }
 
-static int dump(struct mnl_socket *socket, uint16_t type, unsigned char family, mnl_cb_t take, struct links *links)
-{
-	char buf[1 << 15];
-	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
-	int r = MNL_CB_OK;
-	ssize_t n;
-
-	nlh->nlmsg_type = type;
-	nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-	((struct ifinfomsg *)mnl_nlmsg_put_extra_header(nlh, sizeof(struct ifinfomsg)))->ifi_family = family;
-	if (mnl_socket_sendto(socket, nlh, nlh->nlmsg_len) < 0)
-		return -errno;
-	while (r > MNL_CB_STOP) {
-		n = mnl_socket_recvfrom(socket, buf, sizeof(buf));
-		r = n < 0 ? MNL_CB_ERROR : mnl_cb_run(buf, (size_t)n, 0, 0, take, links);
-	}
-	return r < 0 ? -errno : 0;
-}
-
 /* Loopback first, then by name: the order of numbers. */
 static int by_number(const void *a, const void *b)
 {
@@ -257,9 +238,9 @@ static int configure(struct mnl_socket *socket, struct links *links, bool fixed_
 {
 	int r;
 
-	r = dump(socket, RTM_GETLINK, AF_UNSPEC, take_link, links);
+	r = net_dump(socket, RTM_GETLINK, AF_UNSPEC, take_link, links);
 	if (r == 0)
-		r = dump(socket, RTM_GETADDR, AF_INET6, take_address, links);
+		r = net_dump(socket, RTM_GETADDR, AF_INET6, take_address, links);
 	if (r < 0)
 		return error_errno(err, -r, "cannot read the links of the network namespace");
 	qsort(links->items, links->n, sizeof(links->items[0]), by_number);

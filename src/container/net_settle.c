@@ -56,7 +56,7 @@ static int look_at_address(const struct nlmsghdr *nlh, void *data)
 	return MNL_CB_OK;
 }
 
-static int dump(struct mnl_socket *socket, uint16_t type, unsigned char family, mnl_cb_t look, struct passing *p)
+int net_dump(struct mnl_socket *socket, uint16_t type, unsigned char family, mnl_cb_t take, void *data)
 {
 	char buf[1 << 15];
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
@@ -70,7 +70,7 @@ static int dump(struct mnl_socket *socket, uint16_t type, unsigned char family, 
 		return -errno;
 	while (r > MNL_CB_STOP) {
 		n = mnl_socket_recvfrom(socket, buf, sizeof(buf));
-		r = n < 0 ? MNL_CB_ERROR : mnl_cb_run(buf, (size_t)n, 0, 0, look, p);
+		r = n < 0 ? MNL_CB_ERROR : mnl_cb_run(buf, (size_t)n, 0, 0, take, data);
 	}
 	return r < 0 ? -errno : 0;
 }
@@ -81,9 +81,9 @@ static int is_passing(struct mnl_socket *socket)
 	struct passing p = { 0 };
 	int r;
 
-	r = dump(socket, RTM_GETLINK, AF_UNSPEC, look_at_link, &p);
+	r = net_dump(socket, RTM_GETLINK, AF_UNSPEC, look_at_link, &p);
 	if (r == 0)
-		r = dump(socket, RTM_GETADDR, AF_INET6, look_at_address, &p);
+		r = net_dump(socket, RTM_GETADDR, AF_INET6, look_at_address, &p);
 	free(p.carriers);
 	return r < 0 ? r : p.found;
 }
