@@ -52,17 +52,20 @@ metric()
 # becomes NAME VALUE: waits for it, a minute at most.
 becomes()
 {
-	local i
+	local i value
 	for ((i = 0; i < 600; i++)); do
-		[ "$(metric "$1")" = "$2" ] && break
+		value=$(metric "$1")
+		[ "$value" = "$2" ] && break
 		sleep 0.1
 	done
-	equal "$2" "$(metric "$1")" "$1"
+	equal "$2" "$value" "$1"
 }
 
 for round in 1 2; do
 	# the second agent finds the one that came while there was none
 	[ $round = 1 ] || stranger
+	# what is read below must be this agent's, not what the last one left
+	rm -f reports/metrics.prom
 	echo start >&7
 	read -r agent <&8
 	[ $round = 2 ] || stranger
