@@ -29,8 +29,9 @@ static const struct jread_field namespace_fields[] = {
 };
 static const struct jread_object namespace_object = { .fields = namespace_fields };
 
-static int read_namespace(struct jread_reader *r, const struct jread_value *value, struct oci_namespace *namespaces)
+static int add_namespace(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
 {
+	struct oci_namespace *namespaces = out;
 	struct namespace_entry entry = { 0 };
 	int res;
 
@@ -48,23 +49,7 @@ static int read_namespace(struct jread_reader *r, const struct jread_value *valu
 /* A list in the document, an array by type here. */
 static int to_namespaces(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
 {
-	const struct jread_value *v;
-	size_t i = 0;
-	int res;
-
-	res = jread_expect(r, value, JREAD_ARRAY);
-	if (res < 0)
-		return res;
-	for (v = value->first; v; v = v->next, i++) {
-		res = jread_enter_index(r, v, i);
-		if (res < 0)
-			return res;
-		res = read_namespace(r, v, out);
-		if (res < 0)
-			return res;
-		jread_leave(r);
-	}
-	return 0;
+	return jread_each(r, value, add_namespace, NULL, out, 0);
 }
 
 /* ---- mappings of ids ---- */

@@ -132,6 +132,10 @@ int jread_enter_key(struct jread_reader *r, const struct jread_value *value);
 int jread_enter_index(struct jread_reader *r, const struct jread_value *value, size_t index);
 void jread_leave(struct jread_reader *r);
 
+/* All elements of an array through `convert`: the first one to `out`, each next one `step` bytes further (0: all to the same place). */
+int jread_each(struct jread_reader *r, const struct jread_value *value, jread_convert_fn *convert, const void *detail,
+	       void *out, size_t step);
+
 /* ---- converters; the comment is the type of *out ---- */
 
 /* Ranges of integers. min and max are inclusive; max as a uint64 so that all of them fit. */

@@ -253,11 +253,32 @@ int jread_to_object(struct jread_reader *r, const struct jread_value *value, con
 
 /* ---- lists ---- */
 
+int jread_each(struct jread_reader *r, const struct jread_value *value, jread_convert_fn *convert, const void *detail,
+	       void *out, size_t step)
+{
+	const struct jread_value *v;
+	size_t i = 0;
+	int res;
+
+	res = jread_expect(r, value, JREAD_ARRAY);
+	if (res < 0)
+		return res;
+	for (v = value->first; v; v = v->next, i++) {
+		res = jread_enter_index(r, v, i);
+		if (res < 0)
+			return res;
+		res = convert(r, v, detail, (char *)out + i * step);
+		if (res < 0)
+			return res;
+		jread_leave(r);
+	}
+	return 0;
+}
+
 int jread_to_list(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
 {
 	const struct jread_list *list = detail;
 	struct list_head head = { 0 };
-	const struct jread_value *v;
 	int res;
 
 	res = jread_expect(r, value, JREAD_ARRAY);
@@ -268,25 +289,16 @@ int jread_to_list(struct jread_reader *r, const struct jread_value *value, const
 	head.items = oci_arena_array(r->arena, value->count, list->size);
 	if (!head.items)
 		return jread_no_memory(r);
-	for (v = value->first; v; v = v->next) {
-		res = jread_enter_index(r, v, head.count);
-		if (res < 0)
-			return res;
-		res = list->convert(r, v, list->detail, (char *)head.items + head.count * list->size);
-		if (res < 0)
-			return res;
-		jread_leave(r);
-		head.count++;
-	}
+	head.count = value->count;
+	res = jread_each(r, value, list->convert, list->detail, head.items, list->size);
+	if (res < 0)
+		return res;
 	memcpy(out, &head, sizeof(head));
 	return 0;
 }
 
 int jread_to_strings(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
 {
-	struct oci_strings *strings = out;
-	const struct jread_value *v;
-	size_t n = 0;
 	char **items;
 	int res;
 
@@ -296,16 +308,10 @@ int jread_to_strings(struct jread_reader *r, const struct jread_value *value, co
 	items = oci_arena_array(r->arena, value->count + 1, sizeof(*items));
 	if (!items)
 		return jread_no_memory(r);
-	for (v = value->first; v; v = v->next, n++) {
-		res = jread_enter_index(r, v, n);
-		if (res < 0)
-			return res;
-		res = jread_to_string(r, v, NULL, &items[n]);
-		if (res < 0)
-			return res;
-		jread_leave(r);
-	}
-	*strings = (struct oci_strings){ .items = items, .count = n };
+	res = jread_each(r, value, jread_to_string, NULL, items, sizeof(*items));
+	if (res < 0)
+		return res;
+	*(struct oci_strings *)out = (struct oci_strings){ .items = items, .count = value->count };
 	return 0;
 }
 

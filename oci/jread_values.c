@@ -9,11 +9,6 @@
 #include "base/cleanup.h"
 #include "oci/config.h"
 
-static const struct jread_range range_u32 = { 0, UINT32_MAX };
-static const struct jread_range range_i32 = { INT32_MIN, INT32_MAX };
-static const struct jread_range range_u64 = { 0, UINT64_MAX };
-static const struct jread_range range_i64 = { INT64_MIN, INT64_MAX };
-
 /* ---- scalars ---- */
 
 int jread_to_bool(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
@@ -24,17 +19,6 @@ int jread_to_bool(struct jread_reader *r, const struct jread_value *value, const
 	if (res < 0)
 		return res;
 	*(bool *)out = value->truth;
-	return 0;
-}
-
-int jread_to_opt_bool(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
-{
-	int res;
-
-	res = jread_expect(r, value, JREAD_BOOLEAN);
-	if (res < 0)
-		return res;
-	*(struct oci_bool *)out = (struct oci_bool){ .set = true, .value = value->truth };
 	return 0;
 }
 
@@ -122,94 +106,43 @@ static int read_integer(struct jread_reader *r, const struct jread_value *value,
 	return 0;
 }
 
-int jread_to_u32(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
-{
-	uint64_t bits;
-	int res;
+/* A converter is made of the type, and of what it holds where the table says no range. */
+#define INTEGER(name, type, lowest, highest)                                                                           \
+	int jread_to_##name(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)    \
+	{                                                                                                              \
+		static const struct jread_range all = { lowest, highest };                                             \
+		uint64_t bits = 0;                                                                                     \
+		int res = read_integer(r, value, detail ?: &all, &bits);                                               \
+                                                                                                                       \
+		if (res == 0)                                                                                          \
+			*(type *)out = (type)bits;                                                                     \
+		return res;                                                                                            \
+	}
 
-	res = read_integer(r, value, detail ?: &range_u32, &bits);
-	if (res < 0)
-		return res;
-	*(uint32_t *)out = (uint32_t)bits;
-	return 0;
-}
+INTEGER(u32, uint32_t, 0, UINT32_MAX)
+INTEGER(i32, int32_t, INT32_MIN, INT32_MAX)
+INTEGER(u64, uint64_t, 0, UINT64_MAX)
+INTEGER(i64, int64_t, INT64_MIN, INT64_MAX)
 
-int jread_to_i32(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
-{
-	uint64_t bits;
-	int res;
+/* The same with a flag: whether there is a number, or whether it is one that counts. */
+#define OPTIONAL(name, type, plain, counts)                                                                            \
+	int jread_to_##name(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)    \
+	{                                                                                                              \
+		type number = { 0 };                                                                                   \
+		int res = plain(r, value, detail, &number.value);                                                      \
+                                                                                                                       \
+		if (res < 0)                                                                                           \
+			return res;                                                                                    \
+		number.set = (counts);                                                                                 \
+		*(type *)out = number;                                                                                 \
+		return 0;                                                                                              \
+	}
 
-	res = read_integer(r, value, detail ?: &range_i32, &bits);
-	if (res < 0)
-		return res;
-	*(int32_t *)out = (int32_t)(int64_t)bits;
-	return 0;
-}
-
-int jread_to_u64(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
-{
-	return read_integer(r, value, detail ?: &range_u64, out);
-}
-
-int jread_to_i64(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
-{
-	uint64_t bits;
-	int res;
-
-	res = read_integer(r, value, detail ?: &range_i64, &bits);
-	if (res < 0)
-		return res;
-	*(int64_t *)out = (int64_t)bits;
-	return 0;
-}
-
-int jread_to_opt_u64(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
-{
-	struct oci_u64 number = { .set = true };
-	int res;
-
-	res = jread_to_u64(r, value, detail, &number.value);
-	if (res < 0)
-		return res;
-	*(struct oci_u64 *)out = number;
-	return 0;
-}
-
-int jread_to_opt_i64(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
-{
-	struct oci_i64 number = { .set = true };
-	int res;
-
-	res = jread_to_i64(r, value, detail, &number.value);
-	if (res < 0)
-		return res;
-	*(struct oci_i64 *)out = number;
-	return 0;
-}
-
-int jread_to_limit_u64(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
-{
-	struct oci_u64 *number = out;
-	int res;
-
-	res = jread_to_opt_u64(r, value, detail, number);
-	if (res < 0)
-		return res;
-	number->set = number->value != 0;
-	return 0;
-}
-
-int jread_to_limit_i64(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
-{
-	struct oci_i64 *number = out;
-	int res;
-
-	res = jread_to_opt_i64(r, value, detail, number);
-	if (res < 0)
-		return res;
-	number->set = number->value != 0;
-	return 0;
-}
+OPTIONAL(opt_bool, struct oci_bool, jread_to_bool, true)
+OPTIONAL(opt_u64, struct oci_u64, jread_to_u64, true)
+OPTIONAL(opt_i64, struct oci_i64, jread_to_i64, true)
+OPTIONAL(limit_u64, struct oci_u64, jread_to_u64, number.value != 0)
+OPTIONAL(limit_i64, struct oci_i64, jread_to_i64, number.value != 0)
 
 /* ---- names ---- */
 
@@ -260,26 +193,21 @@ int jread_to_name_u64(struct jread_reader *r, const struct jread_value *value, c
 	return jread_find_name(r, value, detail, out);
 }
 
+static int add_bit(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
+{
+	uint64_t bit = 0;
+	int res = jread_find_name(r, value, detail, &bit);
+
+	*(uint64_t *)out |= bit;
+	return res;
+}
+
 int jread_to_name_bits(struct jread_reader *r, const struct jread_value *value, const void *detail, void *out)
 {
-	const struct jread_value *v;
-	uint64_t bits = 0, bit;
-	size_t i = 0;
-	int res;
+	uint64_t bits = 0;
+	int res = jread_each(r, value, add_bit, detail, &bits, 0);
 
-	res = jread_expect(r, value, JREAD_ARRAY);
-	if (res < 0)
-		return res;
-	for (v = value->first; v; v = v->next, i++) {
-		res = jread_enter_index(r, v, i);
-		if (res < 0)
-			return res;
-		res = jread_find_name(r, v, detail, &bit);
-		if (res < 0)
-			return res;
-		jread_leave(r);
-		bits |= bit;
-	}
-	*(uint64_t *)out = bits;
-	return 0;
+	if (res == 0)
+		*(uint64_t *)out = bits;
+	return res;
 }

@@ -56,6 +56,19 @@ for program in hermit hermit-supervisor; do
 	same "$program(1) and $program --help list other commands" page help
 done
 
+# Options of the commands of a container runtime, and of those before them, as both lists are written there.
+runtime=$top_builddir/hermit-supervisor
+for command in $(sed -n 's/^\.It Cm \([a-z][a-z-]*\)$/\1/p' "$man/hermit-supervisor.1" | grep -vxE 'help|version|checkpoint|restore'); do
+	sed -n "/^\.It Cm $command\$/,/^\.It Cm\|^\.El/p" "$man/hermit-supervisor.1" | sed -n 's/^\.Op //p' | grep -o 'Fl -[a-z][a-z-]*' |
+		sed 's/Fl -/--/' | sort -u >page
+	help_options "$runtime" "$command" | grep -vxE -- '--(help|usage|version)' >help
+	checks=$((checks + 1))
+	diff page help >"$work/out" || fail "hermit-supervisor(1) and hermit-supervisor $command --help list other options"
+done
+sed -n '/^Before the command stand:/,/^\.El/p' "$man/hermit-supervisor.1" | sed 's/\\-/-/g' | grep -o -- '--[a-z][a-z-]*' | sort -u >page
+"$runtime" --usage | grep -o -- '--[a-z][a-z-]*' | grep -vxE -- '--(help|usage|version)' | sort -u >help
+same "hermit-supervisor(1) and hermit-supervisor --usage list other options" page help
+
 # Exit statuses: number and words.
 sed -n 's/^	X([A-Z_]*, *\([0-9]*\), "\(.*\)").*/\1 \2/p' "$top_srcdir/src/supervisor/exit_codes.h" >table
 awk '/^\.It [0-9]+$/ { number = $2; getline; print number, $0 }' "$man/hermit.1" >page

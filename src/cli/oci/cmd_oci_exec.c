@@ -47,7 +47,7 @@ static error_t add_group(struct arguments *a, const char *arg, struct argp_state
 {
 	if (a->request.n_groups == MAX_GROUPS)
 		argp_error(state, "more than %d groups", MAX_GROUPS);
-	a->groups[a->request.n_groups++] = (uint32_t)oci_number(state, arg, UINT32_MAX - 1);
+	a->groups[a->request.n_groups++] = (uint32_t)command_number("additional-gids", arg, 0, UINT32_MAX - 1, state);
 	return 0;
 }
 

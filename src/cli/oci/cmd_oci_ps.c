@@ -20,7 +20,7 @@ struct arguments {
 };
 
 static const struct argp_option options[] = {
-	{ "format", 'f', "FORM", 0, "table or json", 0 },
+	OCI_FORMAT_OPTION,
 	{ 0 },
 };
 
@@ -30,9 +30,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'f':
-		if (strcmp(arg, "json") != 0 && strcmp(arg, "table") != 0)
-			argp_error(state, "--format: '%s' is neither table nor json", arg);
-		a->json = !strcmp(arg, "json");
+		a->json = oci_format_is_json(arg, state);
 		return 0;
 	case ARGP_KEY_ARG:
 		a->id = arg;

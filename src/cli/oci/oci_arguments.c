@@ -209,7 +209,7 @@ static error_t parse_process(int key, char *arg, struct argp_state *state)
 		q->pidfd_socket = arg;
 		return 0;
 	case KEY_PRESERVE_FDS:
-		q->preserve_fds = (unsigned)oci_number(state, arg, 1024);
+		q->preserve_fds = (unsigned)command_number("preserve-fds", arg, 0, 1024, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -226,11 +226,11 @@ void oci_parse_id(int argc, char **argv, const char *doc, const char **ret_id)
 	oci_parse(&argp, argc, argv, 0, ret_id);
 }
 
-uint64_t oci_number(struct argp_state *state, const char *text, uint64_t most)
+bool oci_format_is_json(const char *text, struct argp_state *state)
 {
-	uint64_t value = 0;
+	bool json = !strcmp(text, "json");
 
-	if (parse_u64(text, &value) < 0 || value > most)
-		argp_error(state, "'%s' is not a number up to %llu", text, (unsigned long long)most);
-	return value;
+	if (!json && strcmp(text, "table") != 0)
+		argp_error(state, "--format: '%s' is neither table nor json", text);
+	return json;
 }

@@ -51,7 +51,8 @@ void oci_parse(const struct argp *argp, int argc, char **argv, unsigned flags, v
 /* The id of a container that a command needs; without one the process ends with a message. */
 void oci_need_id(const char *id, struct argp_state *state);
 
-/* A number below `most` from an option's text, or a usage error. */
-uint64_t oci_number(struct argp_state *state, const char *text, uint64_t most);
+/* --format of lists, "table" or "json": true for json. Else a usage error. */
+#define OCI_FORMAT_OPTION { "format", 'f', "FORM", 0, "table or json", 0 }
+bool oci_format_is_json(const char *text, struct argp_state *state);
 
 #endif

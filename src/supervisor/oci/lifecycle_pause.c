@@ -42,7 +42,31 @@ static int freeze(const struct cgroup *cgroup, bool frozen, struct error *err)
 	return cgroup ? cgroup_freeze(cgroup, frozen, err) : error_set(err, ENOTSUP, "there is no cgroup freezer here");
 }
 
-int lifecycle_pause(const struct runtime *rt, const char *id, struct error *err)
+static int check_pausable(enum oci_status status, bool untrapped, struct error *err)
+{
+	(void)untrapped;
+	if (status == OCI_PAUSED)
+		return error_set(err, EALREADY, "container already paused");
+	return status == OCI_RUNNING ? 0 : container_not_running(err);
+}
+
+static int check_resumable(enum oci_status status, bool untrapped, struct error *err)
+{
+	if (status == OCI_PAUSED || (status == OCI_RUNNING && !untrapped))
+		return 0;
+	return error_set(err, EINVAL, "container not paused");
+}
+
+/* What the two do: when they may, with a supervisor, and what the container is then. */
+static const struct pausing {
+	int (*check)(enum oci_status status, bool untrapped, struct error *err);
+	int (*trapped)(const struct state_dir *dir, const struct cgroup *cgroup, struct error *err);
+	bool frozen;
+	enum oci_status becomes;
+} pausing = { check_pausable, pause_trapped, true, OCI_PAUSED },
+  resuming = { check_resumable, resume_trapped, false, OCI_RUNNING };
+
+static int change(const struct pausing *p, const struct runtime *rt, const char *id, struct error *err)
 {
 	_cleanup_known_ struct known known = KNOWN_NONE;
 	_cleanup_cgroup_ struct cgroup *cgroup = NULL;
@@ -53,29 +77,20 @@ int lifecycle_pause(const struct runtime *rt, const char *id, struct error *err)
 	if (r < 0)
 		return r;
 	status = state_status(&known.state);
-	if (status == OCI_PAUSED)
-		return error_set(err, EALREADY, "container already paused");
-	if (status != OCI_RUNNING)
-		return container_not_running(err);
+	r = p->check(status, known.state.untrapped, err);
+	if (r < 0)
+		return r;
 	cgroup = cgroup_of_state(&known.state);
-	r = known.state.untrapped ? freeze(cgroup, true, err) : pause_trapped(&known.dir, cgroup, err);
-	return r < 0 && r != -EALREADY ? r : known_set_status(&known, OCI_PAUSED, err);
+	r = known.state.untrapped ? freeze(cgroup, p->frozen, err) : p->trapped(&known.dir, cgroup, err);
+	return r < 0 && (r != -EALREADY || status == p->becomes) ? r : known_set_status(&known, p->becomes, err);
+}
+
+int lifecycle_pause(const struct runtime *rt, const char *id, struct error *err)
+{
+	return change(&pausing, rt, id, err);
 }
 
 int lifecycle_resume(const struct runtime *rt, const char *id, struct error *err)
 {
-	_cleanup_known_ struct known known = KNOWN_NONE;
-	_cleanup_cgroup_ struct cgroup *cgroup = NULL;
-	enum oci_status status;
-	int r;
-
-	r = known_open(&known, rt, id, err);
-	if (r < 0)
-		return r;
-	status = state_status(&known.state);
-	if (status != OCI_PAUSED && (status != OCI_RUNNING || known.state.untrapped))
-		return error_set(err, EINVAL, "container not paused");
-	cgroup = cgroup_of_state(&known.state);
-	r = known.state.untrapped ? freeze(cgroup, false, err) : resume_trapped(&known.dir, cgroup, err);
-	return r < 0 && (r != -EALREADY || status == OCI_RUNNING) ? r : known_set_status(&known, OCI_RUNNING, err);
+	return change(&resuming, rt, id, err);
 }
