@@ -53,15 +53,24 @@ static void own_path(const char *controllers, char *buf, size_t size)
 	}
 }
 
-/* Detached: a mount that shows the subtree of our own cgroup only. */
-static int bind_own_part(const char *host_point, const char *controllers, uint64_t attributes, struct error *err)
+/* Where the hierarchy that is mounted at entry has our own cgroup. Of one that shows a part only, as in a container, that is what is below its root. */
+static const char *own_part(const struct mount_entry *entry, const char *controllers, char *buf, size_t size)
 {
-	char path[2048], own[1024];
-	int mount, r;
+	char own[1024];
+	size_t root = strcmp(entry->root, "/") != 0 ? strlen(entry->root) : 0;
 
 	own_path(controllers, own, sizeof(own));
-	(void)snprintf(path, sizeof(path), "%s%s", host_point, strstr(own, "/..") ? "" : own);
-	mount = fs_clone(AT_FDCWD, path, false, err);
+	(void)snprintf(buf, size, "%s%s", entry->point, !strstr(own, "/..") && path_is_under(own, entry->root) ? own + root : "");
+	return buf;
+}
+
+/* Detached: a mount that shows the subtree of our own cgroup only. */
+static int bind_own_part(const struct mount_entry *entry, const char *controllers, uint64_t attributes, struct error *err)
+{
+	char path[2048];
+	int mount, r;
+
+	mount = fs_clone(AT_FDCWD, own_part(entry, controllers, path, sizeof(path)), false, err);
 	if (mount < 0)
 		return mount;
 	r = fs_set_attributes(mount, attributes, 0, false, path, err);
@@ -70,14 +79,17 @@ static int bind_own_part(const char *host_point, const char *controllers, uint64
 	return r < 0 ? r : mount;
 }
 
-static int create_unified(bool own_namespace, uint64_t attributes, struct error *err)
+static int create_unified(const struct stage *stage, bool own_namespace, uint64_t attributes, struct error *err)
 {
+	const struct mount_entry *entry = mount_table_find(&stage->mounts, HOST_CGROUP);
 	struct error reason = { 0 };
 	int mount = -EPERM;
 
 	if (own_namespace)
 		mount = fs_create("cgroup2", "cgroup2", NULL, (unsigned)attributes, &reason);
-	return mount >= 0 ? mount : bind_own_part(HOST_CGROUP, "", attributes, err);
+	if (mount >= 0)
+		return mount;
+	return entry ? bind_own_part(entry, "", attributes, err) : error_errno(err, ENOENT, "a mount at %s", HOST_CGROUP);
 }
 
 /* "cpu,cpuacct" as options of a mount; a hierarchy with a name has no controllers and must say so. Cuts up text. */
@@ -110,7 +122,7 @@ static int create_hierarchy(const struct mount_entry *entry, bool own_namespace,
 	hierarchy_options(words, options, ARRAY_SIZE(options));
 	if (own_namespace)
 		mount = fs_create("cgroup", "cgroup", options, (unsigned)attributes, &reason);
-	return mount >= 0 ? mount : bind_own_part(entry->point, name, attributes, err);
+	return mount >= 0 ? mount : bind_own_part(entry, name, attributes, err);
 }
 
 /* "cpu,cpuacct" gets links "cpu" and "cpuacct" beside it, as every host has. */
@@ -173,7 +185,7 @@ int cgroup_mount(struct stage *stage, const struct container_mount *m, uint64_t 
 
 	if (strcmp(m->type, "cgroup2") != 0 && !host_is_unified())
 		return mount_version_1(stage, m, own_namespace, attributes, err);
-	mount = create_unified(own_namespace, attributes, err);
+	mount = create_unified(stage, own_namespace, attributes, err);
 	if (mount < 0)
 		return mount;
 	target = root_make(stage->root, m->target, true, err);

@@ -132,6 +132,11 @@ mount_fields() {
 	check 'no mount of the host below' '' "$(bundle '' '' '' '' 'cat /proc/self/mountinfo' | grep -e "$work/bundle/shared" -e ' /mnt ')"
 }
 
+# in_part CGROUP COMMAND...: in this cgroup, which is all that is mounted of its hierarchy
+cat >"$work/in_part" <<'END'
+echo 77 >"$1/pids.max" && echo $$ >"$1/cgroup.procs" && mount --bind "$1" "$(dirname "$1")" && shift && exec "$@"
+END
+
 linux_fields() {
 	make_root
 	check 'masked and read-only paths' 'empty 0 refused' "$(bundle '' '' \
@@ -153,6 +158,14 @@ linux_fields() {
 			{"destination":"/sys/fs/cgroup","type":"cgroup","source":"cgroup","options":["ro"]}' \
 			',"resources":{"pids":{"limit":33}}' '' 'cat /sys/fs/cgroup/pids/pids.max; grep pids: /proc/self/cgroup' |
 			sed 's/^[0-9]*:pids://' | xargs)"
+		# as in a container, where a part of the hierarchy is all that there is of it
+		mkdir "/sys/fs/cgroup/pids/hermit-oci-$$"
+		check 'cgroup mount, of a part of the hierarchy' 'part' "$(ns=${namespaces%,*}
+			become="unshare -m --propagation private sh $work/in_part /sys/fs/cgroup/pids/hermit-oci-$$"
+			bundle '' ',{"destination":"/sys","type":"sysfs","source":"sysfs"},
+			{"destination":"/sys/fs/cgroup","type":"cgroup","source":"cgroup","options":["ro"]}' '' '' \
+			'[ $(cat /sys/fs/cgroup/pids/pids.max) = 77 ] && echo part')"
+		rmdir "/sys/fs/cgroup/pids/hermit-oci-$$"
 		check 'no cgroup left' '' "$(ls -d /sys/fs/cgroup/*/hermit-oci-$$ 2>/dev/null)"
 	fi
 	check 'device' 'character special file 1:5 640' "$(bundle '' '' \
