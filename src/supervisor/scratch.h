@@ -7,8 +7,19 @@
 
 #include "base/error.h"
 
-/* Makes hermit-NAME-XXXXXX in TMPDIR or, where that is none, /tmp, for this user only, and writes its path. 0 or -errno with a message. */
+/*
+ * Makes hermit-NAME-XXXXXX in TMPDIR or, where that is none, /tmp, for this user only, and writes its path. 0 or -errno with a message.
+ *
+ * A file in it is locked as long as this process lives, or a child that it has forked. One that is killed cannot clear up: its directories are those
+ * whose lock nobody holds, and are removed here, before the new one is made.
+ */
 int scratch_make(char *path, size_t size, const char *name, struct error *err);
+
+/* The same in a directory of the caller's choice. */
+int scratch_make_in(const char *base, char *path, size_t size, const char *name, struct error *err);
+
+/* Of a directory that scratch_make() has made, or of any other: from now on it is the user's, and stays. */
+void scratch_keep(const char *path);
 
 /*
  * Removes a directory with all that is in it, also what its modes do not let one into. What cannot be removed stays, unsaid but in debug

@@ -85,6 +85,6 @@ if command -v skopeo >/dev/null; then
 	run "$hermit" oci run flat
 	expect 4 "a directory of skopeo's"
 	ok "a directory of skopeo's: output" cmp -s first out
-	equal "" "$(ls -d /var/tmp/hermit-image.* 2>/dev/null)" "nothing temporary is left"
+	equal "" "$(ls -d /var/tmp/hermit-image-* 2>/dev/null)" "nothing temporary is left"
 fi
 finish

@@ -19,7 +19,6 @@
 #include "supervisor/evidence/verify_internal.h"
 #include "supervisor/exit_codes.h"
 #include "supervisor/launch.h"
-#include "supervisor/scratch.h"
 
 /* ---- one run ---- */
 
@@ -269,10 +268,7 @@ int verify_with(const struct run_options *o, const struct verify_maker *maker)
 	if (r < 0)
 		log_error("%s", err.text);
 	status = r < 0 ? EXIT_CODE_TOOL : exit_code(&v);
-	if (v.dir[0] && v.verdict != VERIFY_DIFFERENT)
-		scratch_remove(v.dir);
-	if (v.layers[0] && v.verdict != VERIFY_DIFFERENT)
-		scratch_remove(v.layers);
+	verify_end_files(&v);
 	for (int i = 0; i < 2; i++)
 		places_clear(&v.places[i]);
 	place_contents_clear(&v.upper_before);

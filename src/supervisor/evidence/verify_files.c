@@ -83,8 +83,7 @@ int verify_make_layers(struct verify *v, struct error *err)
 		for (size_t i = 0; i < ARRAY_SIZE(bases); i++) {
 			if (!bases[i] || bases[i][0] != '/' || !is_apart_from_all(v, bases[i], apart_from[k]))
 				continue;
-			(void)snprintf(v->layers, sizeof(v->layers), "%.3800s/hermit-verify-files-XXXXXX", bases[i]);
-			if (mkdtemp(v->layers))
+			if (scratch_make_in(bases[i], v->layers, sizeof(v->layers), "verify-files", NULL) == 0)
 				return hide(v, err);
 		}
 	v->layers[0] = '\0';
@@ -130,4 +129,15 @@ void verify_forget_run(const struct verify *v, unsigned run)
 
 	for (size_t i = 0; i < ARRAY_SIZE(leavings); i++)
 		scratch_remove(verify_path(v, path, run, leavings[i]));
+}
+
+void verify_end_files(const struct verify *v)
+{
+	const char *const dirs[] = { v->dir, v->layers };
+
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
+		if (dirs[i][0] && v->verdict == VERIFY_DIFFERENT)
+			scratch_keep(dirs[i]);
+		else if (dirs[i][0])
+			scratch_remove(dirs[i]);
 }

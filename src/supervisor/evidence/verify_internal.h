@@ -66,6 +66,9 @@ int verify_capture_stdin(struct verify *v, struct error *err);
 int verify_put_aside(const struct verify *v, unsigned run, struct error *err);
 void verify_forget_run(const struct verify *v, unsigned run);
 
+/* What of v->dir and v->layers stays: all when runs differ, otherwise nothing. */
+void verify_end_files(const struct verify *v);
+
 /* ---- verify_compare.c ---- */
 
 /* The run that has just ended against the first one. 1 equal, 0 different, -errno. */

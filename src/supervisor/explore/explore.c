@@ -413,8 +413,10 @@ static void end(struct exploration *xp)
 {
 	for (size_t i = 0; i < xp->n_passes; i++)
 		forget_files(xp, xp->passes[i]);
-	if (xp->at.dir[0])
-		(void)rmdir(xp->at.dir); /* stays when something was kept in it */
+	if (xp->at.dir[0] && !xp->x->keep && xp->result->has_fail)
+		scratch_keep(xp->at.dir);
+	else if (xp->at.dir[0])
+		scratch_remove(xp->at.dir);
 	free(xp->seen);
 	free(xp->passes);
 	free(xp);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -100,11 +101,15 @@ static bool has_file(const char *directory, const char *name)
 static int convert(struct image *image, const char *transport, const char *name, struct error *err)
 {
 	_cleanup_free_ char *from = NULL, *to = NULL;
-	char template[] = "/var/tmp/hermit-image.XXXXXX";
+	char scratch[64];
+	int r;
 
-	image->scratch = mkdtemp(template) ? strdup(template) : NULL;
+	r = scratch_make_in("/var/tmp", scratch, sizeof(scratch), "image", err);
+	if (r < 0)
+		return r;
+	image->scratch = strdup(scratch);
 	if (!image->scratch)
-		return error_errno(err, errno, "temporary directory in /var/tmp");
+		return no_memory(err);
 	if (asprintf(&image->layout, "%s/layout", image->scratch) < 0)
 		image->layout = NULL;
 	if (asprintf(&from, "%s:%s", transport, name) < 0)
@@ -241,22 +246,30 @@ static int make_directories(char *path)
 	return 0;
 }
 
-/* Beside its place, then renamed: nobody sees half of it, and of two who unpack the second one throws its own away. */
+/* In a directory beside its place, then renamed: nobody sees half of it, and of two who unpack the second one throws its own away. */
 static int unpack(const struct image *image, struct error *err)
 {
-	_cleanup_free_ char *from = NULL, *temporary = NULL;
+	_cleanup_free_ char *from = NULL, *temporary = NULL, *images = NULL;
+	char scratch[PATH_MAX];
 	int r;
 
 	if (asprintf(&from, "%s:%s", image->layout, image->tag) < 0)
 		from = NULL;
-	if (asprintf(&temporary, "%s.%d", image->bundle, (int)getpid()) < 0)
-		temporary = NULL;
-	if (!from || !temporary)
+	images = strndup(image->bundle, (size_t)(strrchr(image->bundle, '/') - image->bundle));
+	if (!from || !images)
 		return no_memory(err);
+	r = scratch_make_in(images, scratch, sizeof(scratch), "unpack", err);
+	if (r < 0)
+		return r;
+	if (asprintf(&temporary, "%s/bundle", scratch) < 0) {
+		temporary = NULL;
+		scratch_remove(scratch);
+		return no_memory(err);
+	}
 	r = run_program((char *[]){ (char[]){ "umoci" }, (char[]){ "unpack" }, (char[]){ "--image" }, from, temporary, NULL }, err);
 	if (r == 0 && rename(temporary, image->bundle) < 0 && errno != EEXIST && errno != ENOTEMPTY)
 		r = error_errno(err, errno, "%s", image->bundle);
-	scratch_remove(temporary);
+	scratch_remove(scratch);
 	return r;
 }
 
