@@ -78,6 +78,16 @@ ro" "podman run: user, read-only root, volume"
 	run "${pod[@]}" run --rm --network=none --annotation org.hermit.seed=many localhost/busy:1 true
 	expect 126 "podman run: a wrong annotation"
 	expect_err_has 'org.hermit.seed.*many' "podman run: a wrong annotation is named"
+	for i in $(seq 20); do
+		run "${pod[@]}" run --rm --network=none localhost/busy:1 sh -c 'cat /etc/hostname; echo; cat /etc/hosts; hostname; uname -n; echo $HOSTNAME'
+		cp out "names.$i"
+		cmp -s names.1 "names.$i" || break
+	done
+	ok "podman run: 20 times the same names of the host ($i)" cmp names.1 names.20
+	ok "podman run: in its files, and from the kernel" sh -c 'test "$(head -1 names.1)" = hermit && test "$(tail -3 names.1 | sort -u)" = hermit'
+	ok "podman run: /etc/hosts knows it" grep -q '^127.*[[:blank:]]hermit$' names.1
+	run "${pod[@]}" run --rm --network=none --hostname given --name known localhost/busy:1 sh -c 'cat /etc/hostname; echo; grep given /etc/hosts; hostname'
+	ok "podman run: names that are given stay" sh -c 'test "$(head -1 out)" = given && grep -q "given known" out && test "$(tail -1 out)" = given'
 	with_network
 	run "${pod[@]}" run --network=none --name again --restart=on-failure:2 localhost/busy:1 sh -c 'echo once >>/count; test $(wc -l </count) = 3'
 	until_true sh -c 'test "$("$@" inspect again --format "{{.State.ExitCode}} {{.RestartCount}}")" = "0 2"' sh "${pod[@]}"

@@ -34,6 +34,25 @@ for id in 4f6c1e9a77b2d0 9b1d22e0c4aa13; do
 	expect_out "hermit
 hermit" "a name that is made of the id"
 done
+# The files that an engine binds have it as well; and so has one more process's variable.
+for drawn in 4f6c1e9a77b2 a90dd3f2c1e0; do
+	printf '%s' $drawn >name-of-engine
+	printf '127.0.0.1\tlocalhost\n10.0.0.2\t%s %s_mouse kept\n10.0.0.3\tother_mouse\n' $drawn "$([ $drawn = 4f6c1e9a77b2 ] && echo quiet || echo busy)" >hosts-of-engine
+	bundle files 'cat /etc/hostname; echo; cat /etc/hosts; ls -ln /etc/hosts | cut -c1-30; echo x >>/etc/hosts; hostname; sleep 5000' ".hostname = \"$drawn\" |
+		.process.env += [\"HOSTNAME=$drawn\"] | .mounts += [{destination: \"/etc/hostname\", type: \"bind\", source: \"$work/name-of-engine\",
+		options: [\"bind\"]}, {destination: \"/etc/hosts\", type: \"bind\", source: \"$work/hosts-of-engine\", options: [\"rbind\", \"rprivate\"]}]"
+	rt run -d --bundle files ${drawn}c81 </dev/null >"files.$drawn" 2>&1
+	until_true sh -c "test \$(wc -l <files.$drawn) = 6"
+	run rt exec ${drawn}c81 /bin/sh -c 'echo $HOSTNAME'
+	expect_out hermit "exec: the variable of a name that an engine has drawn"
+	equal "$drawn" "$(cat name-of-engine)" "the engine's own file stays"
+	ok "the engine's own hosts stay" grep -q "$drawn" hosts-of-engine
+	rt delete --force ${drawn}c81
+	ok "nothing stays of the copies" test ! -e "$state/${drawn}c81"
+done
+ok "/etc/hostname and /etc/hosts do not tell the id" cmp files.4f6c1e9a77b2 files.a90dd3f2c1e0
+equal "$(printf 'hermit\n127.0.0.1\tlocalhost\n10.0.0.2\thermit kept\n10.0.0.3\tother_mouse\n-rw-r--r--    1 0        0    \nhermit')" \
+	"$(cat files.4f6c1e9a77b2)" "what they say"
 bundle named 'hostname; echo $HOSTNAME' '.hostname = "4f6c1e9a77b2" | .process.env += ["HOSTNAME=4f6c1e9a77b2"]'
 run rt run --bundle named named
 expect_out "4f6c1e9a77b2

@@ -25,10 +25,11 @@
 #include "supervisor/oci/bundle.h"
 #include "supervisor/oci/control.h"
 #include "supervisor/oci/hooks.h"
+#include "supervisor/oci/host_name.h"
 #include "supervisor/oci/lifecycle_internal.h"
 #include "supervisor/oci/supervise.h"
 
-enum { CONFIG_LIMIT = 16 << 20, ENGINE_NAME_LEN = 12 };
+enum { CONFIG_LIMIT = 16 << 20 };
 
 struct creation {
 	const struct runtime *rt;
@@ -66,29 +67,6 @@ static int name_event_log(struct creation *c, struct error *err)
 	return 0;
 }
 
-/* Engines that were told no name make one of the container's id, which is drawn: then it is that of all runs. */
-static int name_host(struct creation *c, struct error *err)
-{
-	struct oci_config *cfg = &c->bundle.config;
-	char *drawn = cfg->hostname, *assignment;
-
-	if (c->untrapped || !drawn || strlen(drawn) < ENGINE_NAME_LEN || strncmp(c->request->id, drawn, strlen(drawn)) != 0)
-		return 0;
-	cfg->hostname = c->options.hostname;
-	for (size_t i = 0; i < cfg->process.env.count; i++) {
-		char **variable = &cfg->process.env.items[i];
-
-		if (strncmp(*variable, "HOSTNAME=", 9) != 0 || strcmp(*variable + 9, drawn) != 0)
-			continue;
-		assignment = oci_arena_alloc(cfg->arena, strlen(cfg->hostname) + sizeof("HOSTNAME="));
-		if (!assignment)
-			return error_set(err, ENOMEM, "out of memory");
-		(void)sprintf(assignment, "HOSTNAME=%s", cfg->hostname);
-		*variable = assignment;
-	}
-	return 0;
-}
-
 static int load(struct creation *c, struct error *err)
 {
 	const struct create_request *q = c->request;
@@ -112,8 +90,6 @@ static int load(struct creation *c, struct error *err)
 		r = bundle_load(&c->bundle, c->config_path, &c->options, err);
 	if (r == 0)
 		r = bundle_is_untrapped(&c->bundle, &c->untrapped, err);
-	if (r == 0)
-		r = name_host(c, err);
 	if (r == 0)
 		r = name_event_log(c, err);
 	if (r < 0)
@@ -334,6 +310,8 @@ static int create(struct creation *c, struct created *ret, struct error *err)
 		r = check_console(&c->request->process, c->bundle.config.process.terminal, err);
 	if (r == 0)
 		r = make_state_directory(c, err);
+	if (r == 0 && !c->untrapped)
+		r = host_name_settle(&c->bundle.config, &c->dir, c->options.hostname, err);
 	if (r == 0)
 		r = bundle_prepare(&c->bundle, c->directory, &c->options, err);
 	if (r == 0)

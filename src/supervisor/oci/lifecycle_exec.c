@@ -16,6 +16,7 @@
 #include "container/from_oci.h"
 #include "oci/arena.h"
 #include "supervisor/oci/control.h"
+#include "supervisor/oci/host_name.h"
 #include "supervisor/exit_codes.h"
 #include "supervisor/launch.h"
 #include "supervisor/oci/lifecycle_internal.h"
@@ -139,17 +140,18 @@ static int change_process(struct joining *j, struct error *err)
 
 static int choose_process(struct joining *j, struct error *err)
 {
-	if (j->request->process_file) {
-		int r = read_process_file(j, err);
+	int r;
 
-		if (r < 0)
-			return r;
-		j->process.terminal |= j->request->terminal;
-		return 0;
-	}
-	if (!j->request->args || !j->request->args[0])
-		return error_set(err, EINVAL, "process args cannot be empty");
-	return change_process(j, err);
+	if (j->request->process_file)
+		r = read_process_file(j, err);
+	else if (!j->request->args || !j->request->args[0])
+		r = error_set(err, EINVAL, "process args cannot be empty");
+	else
+		r = change_process(j, err);
+	if (r < 0)
+		return r;
+	j->process.terminal |= j->request->terminal;
+	return j->state.untrapped ? 0 : host_name_in_environment(&j->cfg, &j->process.env, j->dir.id, j->options.hostname, err);
 }
 
 /* ---- joining ---- */
