@@ -19,11 +19,17 @@ fail()
 	sed 's/^/    err: /' "$work/err" 2>/dev/null | tail -n 20
 }
 
+# limit SECONDS: how long something may take at the most. A build with sanitizers sets HERMIT_TEST_SLOWNESS, and so can who has a slow machine.
+limit()
+{
+	echo $(($1 * ${HERMIT_TEST_SLOWNESS:-1}))
+}
+
 # run COMMAND...: its output in $work/out and $work/err, its exit status in $status. A hang ends with 137.
 run()
 {
 	status=0
-	timeout -s KILL "${RUN_LIMIT:-60}" "$@" >"$work/out" 2>"$work/err" </dev/null || status=$?
+	timeout -s KILL "$(limit "${RUN_LIMIT:-60}")" "$@" >"$work/out" 2>"$work/err" </dev/null || status=$?
 }
 
 # expect STATUS WHAT: the exit status of the last run.

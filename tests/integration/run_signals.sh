@@ -20,7 +20,7 @@ start()
 # finished: waits for the supervisor; what the guest said meanwhile is in $work/out.
 finished()
 {
-	timeout 60 cat <&7 >"$work/out"
+	timeout "$(limit 60)" cat <&7 >"$work/out"
 	exec 7<&-
 	status=0
 	wait "$job" || status=$?
