@@ -50,6 +50,45 @@ taken seccomp listener "seccomp user notification"
 taken ptrace ptrace "seizing a process"
 taken pidfd_getfd pidfd-getfd "borrowing descriptors"
 
+# Whether RDTSC and CPUID trap is found out by trying, not by what the kernel says of itself; runs take the other way then.
+meaning()
+{
+	python3 -c 'import json, sys; print([f["meaning"] for f in json.load(open("out"))["findings"] if f["name"] == sys.argv[1]][0])' "$1"
+}
+
+# traps CALL PROBE RESULT MEANING
+traps()
+{
+	run "$forbid" "$1" "$hermit" doctor --json
+	expect 0 "$1: a run is possible all the same"
+	ok "$1: $2 is '$(result "$2")'" [ "$(result "$2")" = "$3" ]
+	ok "$1: it says what that means: '$(meaning "$2")'" [ "$(meaning "$2")" = "$4" ]
+	run "$forbid" "$1" "$hermit" doctor
+	ok "$1: in words" grep -qx "         $4" out
+}
+
+traps tsc tsc-trap missing "RDTSC is replaced where code is mapped; code made at run time is not under control"
+traps tsc-lies tsc-trap partly \
+	"the kernel says that RDTSC traps, but it does not: it is replaced where code is mapped; code made at run time is not under control"
+traps cpuid cpuid-trap missing "CPUID is replaced where code is mapped; code made at run time sees this processor"
+traps cpuid-lies cpuid-trap partly "the kernel says that CPUID traps, but it does not: it is replaced where code is mapped"
+for call in tsc tsc-lies; do
+	run "$forbid" "$call" "$hermit" run --tsc=fault -- true
+	expect 125 "$call: --tsc=fault"
+	expect_err_has "^hermit: --tsc=fault: RDTSC cannot be made to fault" "$call: --tsc=fault"
+	run "$forbid" "$call" "$hermit" run --report=report.json -- true
+	expect 0 "$call: run"
+	ok "$call: the report says how" grep -q '"tsc": "replaced"' report.json
+done
+run "$hermit" doctor --json
+if [ "$(result tsc-trap)" = works ]; then
+	ok "tsc-trap: it says what that means" [ "$(meaning tsc-trap)" = "the processor's clock is under control wherever it is read" ]
+	run "$hermit" run --report=report.json -- true
+	ok "tsc-trap: a run makes use of it" grep -q '"tsc": "faults"' report.json
+	run "$hermit" run --tsc=fault -- true
+	expect 0 "tsc-trap: --tsc=fault"
+fi
+
 # No user namespaces for an ordinary user.
 user=
 [ "$(id -u)" = 0 ] && user="setpriv --reuid 65534 --regid 65534 --clear-groups"

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* forbid CALL[,CALL...] PROGRAM ARGUMENT...: runs a program to which some system calls are refused, as launchers with strict profiles do. */
+/*
+ * forbid CALL[,CALL...] PROGRAM ARGUMENT...: runs a program to which some system calls are refused, as launchers with strict profiles do, or of
+ * which the kernel says that they work, and they do nothing, as hypervisors have it.
+ */
+#include <asm/prctl.h>
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -10,25 +14,35 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+enum { ANY = -1 };
+
 static const struct {
 	const char *name;
 	unsigned nr;
+	int first; /* argument, or ANY */
+	unsigned result;
 } calls[] = {
-	{ "seccomp", SYS_seccomp },
-	{ "ptrace", SYS_ptrace },
-	{ "unshare", SYS_unshare },
-	{ "clone3", SYS_clone3 },
-	{ "mount", SYS_mount },
-	{ "pidfd_getfd", SYS_pidfd_getfd },
-	{ "process_vm_readv", SYS_process_vm_readv },
+	{ "seccomp", SYS_seccomp, ANY, EPERM },
+	{ "ptrace", SYS_ptrace, ANY, EPERM },
+	{ "unshare", SYS_unshare, ANY, EPERM },
+	{ "clone3", SYS_clone3, ANY, EPERM },
+	{ "mount", SYS_mount, ANY, EPERM },
+	{ "pidfd_getfd", SYS_pidfd_getfd, ANY, EPERM },
+	{ "process_vm_readv", SYS_process_vm_readv, ANY, EPERM },
+	{ "tsc", SYS_prctl, PR_SET_TSC, EPERM },
+	{ "tsc-lies", SYS_prctl, PR_SET_TSC, 0 },
+	{ "cpuid", SYS_arch_prctl, ARCH_SET_CPUID, ENODEV },
+	{ "cpuid-lies", SYS_arch_prctl, ARCH_SET_CPUID, 0 },
 };
 
-static int forbid(unsigned nr)
+static int forbid(unsigned nr, int first, unsigned result)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | (first == ANY ? BPF_JGE : BPF_JEQ) | BPF_K, first == ANY ? 0 : (unsigned)first, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | result),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog program = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
@@ -40,7 +54,7 @@ static int forbid_named(const char *name)
 {
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		if (!strcmp(calls[i].name, name))
-			return forbid(calls[i].nr);
+			return forbid(calls[i].nr, calls[i].first, calls[i].result);
 	errno = EINVAL;
 	return -1;
 }
