@@ -36,7 +36,7 @@ struct identity {
 };
 
 /*
- * What is known of a task: it changes only by calls of the guest, which pass by here (paths_changed_by), and by exec. Then
+ * What is known of a task: it changes only by calls of the guest, which pass by here (paths_note_call), and by exec. Then
  * all that is known is out of date, since threads share their root.
  */
 struct path_context {
@@ -80,8 +80,10 @@ static int parse_groups(const char *text, struct identity *identity)
 	for (;;) {
 		while (*text == ' ' || *text == '\t')
 			text++;
-		if (*text < '0' || *text > '9')
+		if (*text == '\n')
 			return 0;
+		if (*text < '0' || *text > '9')
+			return -ENOTSUP; /* "many" */
 		if (identity->n_groups == GROUPS_MAX)
 			return -ENOTSUP;
 		identity->groups[identity->n_groups++] = (gid_t)strtoul(text, &end, 10);
@@ -96,7 +98,7 @@ static int read_identity(const struct notify *n, pid_t tid, struct identity *ide
 	char text[8192];
 	int r;
 
-	r = procfs_read(n, tid, "status", text, sizeof(text));
+	r = procfs_status(n, tid, text, sizeof(text));
 	if (r < 0)
 		return r;
 	uid = procfs_field(text, "Uid");
@@ -276,6 +278,9 @@ static bool prefix_is_doubtful(const struct notify *n, const struct walk *walk, 
 	_cleanup_close_ int fd = -1;
 	char prefix[PATH_SIZE], target[2];
 
+	*ret_end = true;
+	if (len >= sizeof(prefix))
+		return true; /* no path at all: nobody may ask for it */
 	memcpy(prefix, path, len);
 	prefix[len] = '\0';
 	fd = open_at(walk, prefix, 0);
@@ -408,12 +413,12 @@ static int name_from_root(const struct notify *n, pid_t tid, int dirfd, const ch
 		(void)snprintf(link, sizeof(link), "%d/cwd", (int)tid);
 	else
 		(void)snprintf(link, sizeof(link), "%d/fd/%d", (int)tid, dirfd);
-	len = readlinkat(n->proc_fd, link, name, PATH_SIZE);
-	if (len <= 0 || len == PATH_SIZE || name[0] != '/')
+	len = readlinkat(n->proc_fd, link, name, size);
+	if (len <= 0 || (size_t)len == size || name[0] != '/')
 		return -ENOTSUP;
 	name[len] = '\0';
 	if (strstr(name, " (deleted)") || strlen(path) >= size - (size_t)len - 1)
-		return -ENOTSUP;
+		return -ENOTSUP; /* longer than a path may be, which the two of them are not */
 	(void)snprintf(name + len, size - (size_t)len, "/%s", path);
 	return 0;
 }
@@ -444,7 +449,7 @@ static int open_relative(struct notify *n, const struct path_context *context, i
 			 const struct walk *from_root, struct statx *ret_stat)
 {
 	const struct walk walk = { .base = start, .resolve = RESOLVE_BENEATH, .flags = from_root->flags };
-	char name[PATH_SIZE * 2];
+	char name[PATH_SIZE];
 	int fd, r;
 
 	fd = look_up_as(n, &context->identity, &walk, path, ret_stat);
