@@ -16,14 +16,13 @@
 static void absorb_clock_reads(struct engine *e, struct task *t)
 {
 	struct clock_page *page = e->g->clock_page;
-	uint64_t cost;
+	uint64_t reads, cost;
 
-	if (!page || !page->reads)
-		return;
-	if (__builtin_mul_overflow(page->reads, page->cost_ns, &cost))
-		cost = 0; /* the guest wrote nonsense there */
-	page->reads = 0;
-	e->stats.clock_reads += cost / page->cost_ns;
+	/* The guest can write to the page: what it says besides the number is not believed, and the number is read once. */
+	reads = page ? __atomic_exchange_n(&page->reads, 0, __ATOMIC_RELAXED) : 0;
+	if (!reads || __builtin_mul_overflow(reads, CLOCK_READ_COST_NS, &cost))
+		return; /* none, or nonsense */
+	e->stats.clock_reads += reads;
 	task_charge(e, t, cost);
 }
 
