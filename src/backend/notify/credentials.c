@@ -15,7 +15,7 @@ int notify_credentials(struct guest *g, int task, struct guest_credentials *ret)
 
 	if (!t)
 		return -ESRCH;
-	r = procfs_read(notify_of(g), t->tid, "status", text, sizeof(text));
+	r = procfs_status(notify_of(g), t->tid, text, sizeof(text));
 	if (r < 0)
 		return r;
 	uids = procfs_field(text, "Uid");

@@ -428,6 +428,8 @@ int procfs_ids(const struct notify *n, pid_t tid, int depth, struct proc_ids *re
 int procfs_ids_at_birth(const struct notify *n, pid_t tid, pid_t parent_tgid, struct proc_ids *ret_ids);
 /* Reads /proc/TID/name into buf as a string. */
 int procfs_read(const struct notify *n, pid_t tid, const char *name, char *buf, size_t size);
+/* Reads /proc/TID/status: all lines up to the masks of signals and capabilities, whatever the task's groups (which may be said to be "many"). */
+int procfs_status(const struct notify *n, pid_t tid, char *buf, size_t size);
 /* Opens /proc/TID/name. */
 int procfs_open(const struct notify *n, pid_t tid, const char *name, int flags);
 /* The same for reading lines; *ret is the caller's. */

@@ -50,6 +50,50 @@ int procfs_read(const struct notify *n, pid_t tid, const char *name, char *buf, 
 	return 0;
 }
 
+/*
+ * A task may be in 65536 groups, and that line comes before most others. Where it is all of the file that does not fit, it is left out:
+ * "many".
+ */
+static int read_without_groups(int fd, char *buf, size_t size)
+{
+	enum { ROOM = 1 << 20 };
+	static const char key[] = "\nGroups:", many[] = "\tmany";
+	_cleanup_free_ char *text = malloc(ROOM);
+	char *groups, *end;
+	ssize_t len;
+
+	if (!text)
+		return -ENOMEM;
+	len = pread(fd, text, ROOM - 1, 0);
+	if (len < 0)
+		return -errno;
+	text[len] = '\0';
+	groups = strstr(text, key);
+	end = groups ? strchr(groups + 1, '\n') : NULL;
+	if (end && end - groups > (ptrdiff_t)(sizeof(key) + sizeof(many))) {
+		groups += sizeof(key) - 1;
+		memcpy(groups, many, sizeof(many) - 1);
+		memmove(groups + sizeof(many) - 1, end, strlen(end) + 1);
+	}
+	(void)snprintf(buf, size, "%s", text);
+	return 0;
+}
+
+int procfs_status(const struct notify *n, pid_t tid, char *buf, size_t size)
+{
+	_cleanup_close_ int fd = -1;
+	ssize_t len;
+
+	fd = procfs_open(n, tid, "status", O_RDONLY);
+	if (fd < 0)
+		return fd;
+	len = pread(fd, buf, size - 1, 0);
+	if (len < 0)
+		return -errno;
+	buf[len] = '\0';
+	return (size_t)len < size - 1 ? 0 : read_without_groups(fd, buf, size);
+}
+
 const char *procfs_field(const char *text, const char *key)
 {
 	size_t len = strlen(key);
@@ -106,7 +150,7 @@ int procfs_ids(const struct notify *n, pid_t tid, int depth, struct proc_ids *re
 	char text[4096];
 	int r;
 
-	r = procfs_read(n, tid, "status", text, sizeof(text));
+	r = procfs_status(n, tid, text, sizeof(text));
 	if (r < 0)
 		return r;
 	tgid = procfs_field(text, "Tgid");

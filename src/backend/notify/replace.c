@@ -73,7 +73,7 @@ static bool is_alone(const struct notify *n, pid_t tid, const char *status)
 
 	while (alone && (entry = readdir(dir))) {
 		other = (pid_t)atoi(entry->d_name);
-		if (other > 0 && other != tid && procfs_read(n, other, "status", text, sizeof(text)) == 0)
+		if (other > 0 && other != tid && procfs_status(n, other, text, sizeof(text)) == 0)
 			alone = field(text, "Seccomp_filters", 10) < filters;
 	}
 	if (dir)
@@ -119,7 +119,7 @@ static const char *find_obstacle(const struct notify *n, const struct adopted *c
 	char status[4096];
 	pid_t parent;
 
-	if (procfs_read(n, call->tid, "status", status, sizeof(status)) < 0)
+	if (procfs_status(n, call->tid, status, sizeof(status)) < 0)
 		return "it is gone";
 	if (!may_install(status))
 		return "it has neither no_new_privs nor CAP_SYS_ADMIN";

@@ -78,7 +78,7 @@ static int is_decided(struct notify *n, pid_t tid, bool *ret_alive)
 	int r;
 
 	*ret_alive = false;
-	r = procfs_read(n, tid, "status", text, sizeof(text));
+	r = procfs_status(n, tid, text, sizeof(text));
 	if (r < 0)
 		return r == -ESRCH || r == -ENOENT ? 1 : r;
 	state = procfs_field(text, "State");

@@ -32,7 +32,7 @@ int notify_signal_state(struct guest *g, int task, struct signal_state *ret_stat
 
 	if (!t)
 		return -ESRCH;
-	r = procfs_read(notify_of(g), t->tid, "status", text, sizeof(text));
+	r = procfs_status(notify_of(g), t->tid, text, sizeof(text));
 	if (r < 0)
 		return r;
 	for (i = 0; i < sizeof(mask_fields) / sizeof(mask_fields[0]); i++) {

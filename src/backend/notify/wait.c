@@ -234,7 +234,7 @@ int notify_look_for_signals(struct notify *n)
 	int r;
 
 	HASH_ITER(hh, n->tasks.processes, p, next) {
-		r = procfs_read(n, p->tgid, "status", text, sizeof(text));
+		r = procfs_status(n, p->tgid, text, sizeof(text));
 		if (r < 0)
 			continue; /* its end will be reported */
 		pending = procfs_field(text, "ShdPnd");
