@@ -11,10 +11,11 @@ mark=hermit-signal-test-$$
 start()
 {
 	rm -f fifo && mkfifo fifo
-	"$hermit" run -- bash -c "$1" "$mark" >fifo 2>"$work/err" </dev/null &
+	# whoever runs the tests may ignore some (nohup, a background job)
+	env --default-signal=HUP,INT,QUIT "$hermit" run -- bash -c "$1" "$mark" >fifo 2>"$work/err" </dev/null &
 	job=$!
 	exec 7<fifo
-	read -r -t 60 word <&7 && [ "$word" = ready ] || fail "the guest did not start: $1"
+	read -r -t "$(limit 60)" word <&7 && [ "$word" = ready ] || fail "the guest did not start: $1"
 }
 
 # finished: waits for the supervisor; what the guest said meanwhile is in $work/out.
@@ -53,7 +54,7 @@ expect 143 "SIGTERM ends a guest that does not handle it"
 start "trap : TERM; trap 'echo again; trap \"\" USR1' USR1; echo ready; while :; do :; done"
 kill -TERM $job
 kill -USR1 $job
-read -r -t 60 word <&7
+read -r -t "$(limit 60)" word <&7
 ok "the guest lives on after the first SIGTERM" [ "$word" = again ]
 kill -TERM $job
 finished
