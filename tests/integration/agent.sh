@@ -51,7 +51,7 @@ bundle()
 }
 
 # container RUNTIME BUNDLE ID: output in $work/out.ID
-container() { timeout -s KILL "$(limit 120)" "$1" --root "$work/state-$1" run -b "$2" "$3" </dev/null >"out.$3" 2>"err.$3"; }
+container() { timeout -s KILL "$(at_most 120)" "$1" --root "$work/state-$1" run -b "$2" "$3" </dev/null >"out.$3" 2>"err.$3"; }
 
 # With children that run at once and end at any time: SIGCHLD must not break off what the shell waits in.
 script='echo $$; for i in 1 2 3 4; do x=$(echo abc | cat | cat); echo "$x $i"; sleep 0.0$i & done; wait; ls /bin | cat | head -n 3
@@ -101,12 +101,12 @@ bundle long hook 'echo started; read x; echo "$x"'
 mkfifo door
 for runtime in crun; do
 	command -v $runtime >/dev/null || continue
-	timeout -k 1 -s KILL "$(limit 120)" $runtime --root "$work/state-$runtime" run -b long long-$runtime <door >out.long-$runtime 2>err.long-$runtime &
+	timeout -k 1 -s KILL "$(at_most 120)" $runtime --root "$work/state-$runtime" run -b long long-$runtime <door >out.long-$runtime 2>err.long-$runtime &
 	pid=$!
 	exec 8>door
 	while ! grep -qs started out.long-$runtime; do kill -0 $pid || break; done
 	for i in 1 2; do
-		timeout -k 1 -s KILL "$(limit 60)" $runtime --root "$work/state-$runtime" exec long-$runtime sh -c \
+		timeout -k 1 -s KILL "$(at_most 60)" $runtime --root "$work/state-$runtime" exec long-$runtime sh -c \
 			'for i in 1 2 3; do (sleep 0.$i; date; head -c 8 /dev/urandom | od -t x1) & done; wait; exit 3' >exec.$runtime.$i 2>&1
 		ok "$runtime: exec $i: status" [ $? = 3 ]
 	done

@@ -53,7 +53,7 @@ metric()
 becomes()
 {
 	local i value
-	for ((i = 0; i < $(limit 600); i++)); do
+	for ((i = 0; i < $(at_most 600); i++)); do
 		value=$(metric "$1")
 		[ "$value" = "$2" ] && break
 		sleep 0.1
@@ -74,7 +74,7 @@ for round in 1 2; do
 	becomes running 0
 	state='{"ociVersion": "1.0.2", "id": "c1", "status": "created", "pid": 1, "bundle": "/b", "annotations": {"org.hermit.deterministic": "true"}}'
 	status=0
-	echo "$state" | timeout "$(limit 60)" "$supervisor" hook createRuntime --socket="$work/socket" --directory="$work/reports" >out 2>err || status=$?
+	echo "$state" | timeout "$(at_most 60)" "$supervisor" hook createRuntime --socket="$work/socket" --directory="$work/reports" >out 2>err || status=$?
 	expect 0 "round $round: the hook finds the agent at the socket"
 	kill "$agent"
 	read -r code <&8

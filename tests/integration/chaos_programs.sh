@@ -174,7 +174,7 @@ both()
 	for n in 1 2; do
 		rm -rf directory && mkdir directory
 		status=0
-		(cd directory && timeout -s KILL "$(limit "$RUN_LIMIT")" "$hermit" run -q --fault="$fault" --fault-seed="$seed" --bind="$work/programs:/programs" \
+		(cd directory && timeout -s KILL "$(at_most "$RUN_LIMIT")" "$hermit" run -q --fault="$fault" --fault-seed="$seed" --bind="$work/programs:/programs" \
 			--log-events="$work/log.$n" --report="$work/report.$n" -- "$@") >"$work/out" 2>"$work/err" </dev/null || status=$?
 		cp "$work/out" "out.$n"
 		cp "$work/err" "err.$n"

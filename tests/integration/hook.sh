@@ -13,7 +13,7 @@ while [ ! -s "$work/ready" ]; do kill -0 $listener || exit 99; done
 hook()
 {
 	status=0
-	timeout -s KILL "$(limit 30)" "$supervisor" hook --socket="$work/agent" --directory="$work" "$@" >out 2>err || status=$?
+	timeout -s KILL "$(at_most 30)" "$supervisor" hook --socket="$work/agent" --directory="$work" "$@" >out 2>err || status=$?
 }
 
 # value FILTER: of the result, on one line.

@@ -42,7 +42,7 @@ hermit_run()
 			ulimit -n 500
 			exec 7</dev/null
 		fi
-		exec timeout -s KILL "$(limit 200)" "$hermit" run --bind="$work/guest" --workdir=/tmp -- sh "$work/guest/script" 2>"$work/err" </dev/null
+		exec timeout -s KILL "$(at_most 200)" "$hermit" run --bind="$work/guest" --workdir=/tmp -- sh "$work/guest/script" 2>"$work/err" </dev/null
 	) | cat >"$work/out"
 	status=${PIPESTATUS[0]}
 }
@@ -75,7 +75,7 @@ calm 2>/dev/null
 
 # The control.
 for i in 1 2; do
-	timeout -s KILL "$(limit 100)" sh "$work/guest/script" >"$work/native.$i" 2>/dev/null </dev/null
+	timeout -s KILL "$(at_most 100)" sh "$work/guest/script" >"$work/native.$i" 2>/dev/null </dev/null
 done
 n=0
 while read -r number kind command; do

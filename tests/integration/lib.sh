@@ -19,8 +19,8 @@ fail()
 	sed 's/^/    err: /' "$work/err" 2>/dev/null | tail -n 20
 }
 
-# limit SECONDS: how long something may take at the most. A build with sanitizers sets HERMIT_TEST_SLOWNESS, and so can who has a slow machine.
-limit()
+# at_most SECONDS: how long something may take at the most. A build with sanitizers sets HERMIT_TEST_SLOWNESS, and so can who has a slow machine.
+at_most()
 {
 	echo $(($1 * ${HERMIT_TEST_SLOWNESS:-1}))
 }
@@ -29,7 +29,7 @@ limit()
 run()
 {
 	status=0
-	timeout -s KILL "$(limit "${RUN_LIMIT:-60}")" "$@" >"$work/out" 2>"$work/err" </dev/null || status=$?
+	timeout -s KILL "$(at_most "${RUN_LIMIT:-60}")" "$@" >"$work/out" 2>"$work/err" </dev/null || status=$?
 }
 
 # expect STATUS WHAT: the exit status of the last run.

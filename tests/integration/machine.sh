@@ -13,7 +13,7 @@ cp "$top_builddir/tests/guests/machine_calls" "$top_builddir/tests/guests/machin
 # Everything runs in a fixed directory and writes to a pipe, so that the paths of this test are not part of what is compared.
 hermit_run()
 {
-	(cd "$guests" && exec "$hermit" run --timeout="$(limit 60)" --tmp="$guests" --workdir=/tmp "$@") 2>"$work/err" </dev/null | cat >"$work/out"
+	(cd "$guests" && exec "$hermit" run --timeout="$(at_most 60)" --tmp="$guests" --workdir=/tmp "$@") 2>"$work/err" </dev/null | cat >"$work/out"
 	status=${PIPESTATUS[0]}
 }
 

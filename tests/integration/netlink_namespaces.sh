@@ -57,7 +57,7 @@ EOF
 # take SCENARIO NAME HISTORY
 take()
 {
-	timeout -s KILL "$(limit 60)" "${enter[@]}" bash -e -c "history=$3; . '$work/prepare'; . '$work/$1'; '$capture' -b $dumps" \
+	timeout -s KILL "$(at_most 60)" "${enter[@]}" bash -e -c "history=$3; . '$work/prepare'; . '$work/$1'; '$capture' -b $dumps" \
 		>"$work/$2.bin" 2>"$work/err" || fail "$1: no capture: $(cat "$work/err")"
 	for way in raw canonical; do
 		"$hermit" netlink-dump "--$way" "$work/$2.bin" | sort >"$work/$2.$way" || fail "$1: not decoded"

@@ -64,7 +64,7 @@ EOF
 
 in_namespace()
 {
-	run timeout -s KILL "$(limit 60)" "${enter[@]}" bash -e -c \
+	run timeout -s KILL "$(at_most 60)" "${enter[@]}" bash -e -c \
 		"history=$1 preload='$preload' dir='$work'; . '$work/configure'; $2"
 }
 

@@ -69,7 +69,7 @@ expect 1 "a socket without a terminal"
 # in the foreground the runtime relays, here between files
 bundle fore 'tty; read x; echo "[$x]"; exit 4' '.process.terminal = true'
 status=0
-echo hello | timeout "$(limit 60)" rt run --bundle fore f >out 2>err || status=$?
+echo hello | timeout "$(at_most 60)" rt run --bundle fore f >out 2>err || status=$?
 expect 4 "run with a terminal: exit status"
 ok "run with a terminal: output" grep -q '^\[hello\]' out
 ok "run with a terminal: it is one" grep -q '^/dev/pts/0' out

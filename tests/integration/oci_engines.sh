@@ -71,7 +71,7 @@ ro" "podman run: user, read-only root, volume"
 		ok "podman run -it: a terminal" grep -q /dev/pts/0 out
 	fi
 	status=0
-	echo typed | timeout "$(limit 60)" "${pod[@]}" run --rm -i --network=none localhost/busy:1 cat >out 2>err || status=$?
+	echo typed | timeout "$(at_most 60)" "${pod[@]}" run --rm -i --network=none localhost/busy:1 cat >out 2>err || status=$?
 	expect_out typed "podman run -i: input, and its end"
 	run "${pod[@]}" run --rm --network=none --annotation org.hermit.epoch=2001-01-01T00:00:00Z localhost/busy:1 date -u +%Y
 	expect_out 2001 "podman run: an annotation"
@@ -247,7 +247,7 @@ with_docker()
 	expect 3 "docker run: exit status"
 	expect_out "2026-01" "docker run: output"
 	status=0
-	echo typed | timeout "$(limit 60)" "${dk[@]}" "${on[@]}" --rm -i busy:1 cat >out 2>err || status=$?
+	echo typed | timeout "$(at_most 60)" "${dk[@]}" "${on[@]}" --rm -i busy:1 cat >out 2>err || status=$?
 	expect_out typed "docker run -i"
 	run "${dk[@]}" "${on[@]}" --rm --user 5:6 --read-only -v "$work:/mnt:ro" -e A=b busy:1 sh -c 'id -u; echo $A; test -d /mnt/rootfs; touch /x 2>/dev/null || echo ro'
 	expect_out "5

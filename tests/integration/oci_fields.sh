@@ -38,7 +38,7 @@ if [ -w /sys/fs/cgroup/memory/memory.limit_in_bytes ] && [ -w /sys/fs/cgroup/pid
 	expect 0 "update from a file"
 	equal "100663296 max 1024 25000 100000" "$(all)" "zero is unset, but no limit for processes"
 	status=0
-	echo '{"pids": {"limit": 7}}' | timeout "$(limit 60)" rt update -r - lim >out 2>err || status=$?
+	echo '{"pids": {"limit": 7}}' | timeout "$(at_most 60)" rt update -r - lim >out 2>err || status=$?
 	expect 0 "update from standard input"
 	run rt update --resources limits.json --pids-limit -1 --cpu-quota -1 lim
 	equal "100663296 max 1024 -1 100000" "$(all)" "options are stronger than the file"
@@ -119,17 +119,17 @@ fi
 echo contents >kept
 bundle fds 'cat <&5; ls /proc/self/fd | wc -l'
 status=0
-timeout "$(limit 60)" rt run --preserve-fds 3 --bundle fds fds 5<kept 3</dev/null 4</dev/null 6<kept >out 2>err </dev/null || status=$?
+timeout "$(at_most 60)" rt run --preserve-fds 3 --bundle fds fds 5<kept 3</dev/null 4</dev/null 6<kept >out 2>err </dev/null || status=$?
 expect_out "contents
 7" "--preserve-fds: those, and no others"
 begin fds true
 status=0
-timeout "$(limit 60)" rt exec --preserve-fds 1 fds /bin/cat /proc/self/fd/3 3<kept >out 2>err </dev/null || status=$?
+timeout "$(at_most 60)" rt exec --preserve-fds 1 fds /bin/cat /proc/self/fd/3 3<kept >out 2>err </dev/null || status=$?
 expect_out contents "exec --preserve-fds"
 run rt delete --force fds
 bundle lis 'echo $LISTEN_FDS $LISTEN_PID; cat <&3'
 status=0
-LISTEN_FDS=1 LISTEN_PID=$$ timeout "$(limit 60)" rt run --bundle lis lis 3<kept >out 2>err </dev/null || status=$?
+LISTEN_FDS=1 LISTEN_PID=$$ timeout "$(at_most 60)" rt run --bundle lis lis 3<kept >out 2>err </dev/null || status=$?
 expect_out "1 1
 contents" "LISTEN_FDS"
 
@@ -241,7 +241,7 @@ if command -v setpriv >/dev/null; then
 		| .mounts |= map(if .options then .options -= ["gid=5"] else . end)' user/config.json >user/new && mv user/new user/config.json
 	user=(setpriv --reuid=65534 --regid=65534 --clear-groups env XDG_RUNTIME_DIR="$work/user" "$work/bin/hermit-supervisor")
 	status=0
-	timeout "$(limit 60)" "${user[@]}" create --bundle user --pid-file user/pid u <in >user.out 2>&1 || status=$?
+	timeout "$(at_most 60)" "${user[@]}" create --bundle user --pid-file user/pid u <in >user.out 2>&1 || status=$?
 	cp user.out err
 	expect 0 "a user: create"
 	run "${user[@]}" start u

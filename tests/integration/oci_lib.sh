@@ -46,7 +46,7 @@ bundle()
 until_true()
 {
 	local i
-	for ((i = 0; i < $(limit 600); i++)); do
+	for ((i = 0; i < $(at_most 600); i++)); do
 		"$@" && return 0
 		sleep 0.1
 	done

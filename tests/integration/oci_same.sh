@@ -13,7 +13,7 @@ same()
 	bundle "$1" "$2" "${3:-.}"
 	echo "{ \"log-events\": \"$work/$1.log\", \"pace\": \"none\" }" >defaults.json
 	for ((i = 1; i <= rounds; i++)); do
-		timeout "$(limit 60)" rt --defaults defaults.json run --bundle "$1" "$1" >"$1.out" 2>&1 </dev/null
+		timeout "$(at_most 60)" rt --defaults defaults.json run --bundle "$1" "$1" >"$1.out" 2>&1 </dev/null
 		mv "$1.out" "$1.out.$i"
 		mv "$1.log" "$1.log.$i"
 		cmp -s "$1.out.1" "$1.out.$i" || { fail "$1: output of run $i"; diff "$1.out.1" "$1.out.$i" | head -5; return; }

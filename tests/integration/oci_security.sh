@@ -52,7 +52,7 @@ for off in true false; do
 	jq '.annotations["org.hermit.off"] = "'$off'"' self/config.json >self/new && mv self/new self/config.json
 	rt create --bundle self self <in >self.out 2>&1
 	rt start self
-	for i in 1 2 3 4 5 6; do timeout "$(limit 20)" "$work/rt" exec self /exe --version >/dev/null 2>&1; done
+	for i in 1 2 3 4 5 6; do timeout "$(at_most 20)" "$work/rt" exec self /exe --version >/dev/null 2>&1; done
 	unharmed "exec of /proc/self/exe while others write (off: $off)"
 	ok "nobody could write (off: $off)" sh -c '! grep -q written self.out'
 	run rt delete --force self

@@ -65,7 +65,7 @@ pod()
 {
 	local runtime=$1
 	shift
-	timeout -k 1 -s KILL "$(limit 150)" podman --root "$work/pod/root" --runroot "$work/pod/run" --tmpdir "$work/pod/tmp" --storage-driver vfs \
+	timeout -k 1 -s KILL "$(at_most 150)" podman --root "$work/pod/root" --runroot "$work/pod/run" --tmpdir "$work/pod/tmp" --storage-driver vfs \
 		--hooks-dir "$work/hooks" --runtime "$runtime" "$@"
 }
 

@@ -10,7 +10,7 @@ line='[0-9]+ turns, [0-9.]+ s of virtual time, [0-9]+ turns/s'
 on_terminal()
 {
 	status=0
-	timeout -s KILL "$(limit 60)" script -qec "$1" /dev/null >"$work/shown" </dev/null || status=$?
+	timeout -s KILL "$(at_most 60)" script -qec "$1" /dev/null >"$work/shown" </dev/null || status=$?
 }
 shown() { grep -Eaq -- "$1" "$work/shown"; }
 

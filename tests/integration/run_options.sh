@@ -90,16 +90,16 @@ for closed in '<&-' '>&-' '2>&-' '<&- >&-' '<&- 2>&-' '>&- 2>&-' '<&- >&- 2>&-';
 	for options in "" "--log-file=own.log --log=debug" "--log-file=own.log --log-events=own.events --report=own.json"; do
 		: >said
 		# shellcheck disable=SC2086 # options
-		sh -c "exec \"\$@\" $closed" sh timeout -s KILL "$(limit 60)" "$hermit" run $options --bind="$work" -- python3 closed.py <in >out 2>err
+		sh -c "exec \"\$@\" $closed" sh timeout -s KILL "$(at_most 60)" "$hermit" run $options --bind="$work" -- python3 closed.py <in >out 2>err
 		ok "closed $closed, options '$options': as natively" cmp native said
 	done
-	sh -c "exec \"\$@\" $closed" sh timeout -s KILL "$(limit 60)" "$hermit" run --verify --verify-json=own.json -- true <in >out 2>err
+	sh -c "exec \"\$@\" $closed" sh timeout -s KILL "$(at_most 60)" "$hermit" run --verify --verify-json=own.json -- true <in >out 2>err
 	ok "closed $closed: a verification" [ "$(jq -r .verdict own.json)" = equal ]
 	case $closed in
 	*'2>&-') ;;
 	*)
 		# shellcheck disable=SC2016 # of the inner shell
-		sh -c "exec \"\$@\" $closed" sh timeout -s KILL "$(limit 60)" "$hermit" run --log-file=own.log --log-events=own.events \
+		sh -c "exec \"\$@\" $closed" sh timeout -s KILL "$(at_most 60)" "$hermit" run --log-file=own.log --log-events=own.events \
 			-- readlink /proc/self/fd/0 <in >out 2>err
 		ok "closed $closed: standard input is no file of ours" sh -c '! grep own out'
 		;;

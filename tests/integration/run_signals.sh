@@ -15,13 +15,13 @@ start()
 	env --default-signal=HUP,INT,QUIT "$hermit" run -- bash -c "$1" "$mark" >fifo 2>"$work/err" </dev/null &
 	job=$!
 	exec 7<fifo
-	read -r -t "$(limit 60)" word <&7 && [ "$word" = ready ] || fail "the guest did not start: $1"
+	read -r -t "$(at_most 60)" word <&7 && [ "$word" = ready ] || fail "the guest did not start: $1"
 }
 
 # finished: waits for the supervisor; what the guest said meanwhile is in $work/out.
 finished()
 {
-	timeout "$(limit 60)" cat <&7 >"$work/out"
+	timeout "$(at_most 60)" cat <&7 >"$work/out"
 	exec 7<&-
 	status=0
 	wait "$job" || status=$?
@@ -54,7 +54,7 @@ expect 143 "SIGTERM ends a guest that does not handle it"
 start "trap : TERM; trap 'echo again; trap \"\" USR1' USR1; echo ready; while :; do :; done"
 kill -TERM $job
 kill -USR1 $job
-read -r -t "$(limit 60)" word <&7
+read -r -t "$(at_most 60)" word <&7
 ok "the guest lives on after the first SIGTERM" [ "$word" = again ]
 kill -TERM $job
 finished

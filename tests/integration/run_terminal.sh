@@ -11,7 +11,7 @@ exec 8<>"$work/typed"
 on_terminal()
 {
 	status=0
-	timeout -s KILL "$(limit 60)" script -qec "$1" /dev/null >"$work/raw" <&8 || status=$?
+	timeout -s KILL "$(at_most 60)" script -qec "$1" /dev/null >"$work/raw" <&8 || status=$?
 	tr -d '\r' <"$work/raw" >"$work/out"
 	: >"$work/err"
 }

@@ -142,7 +142,7 @@ cases()
 
 for name in $(cases); do
 	limit=$(head_line limit)
-	limit=$(limit "${limit:-120}")
+	limit=$(at_most "${limit:-120}")
 	lacks=$(missing)
 	if [ -n "$lacks" ]; then
 		skip "it needs" $lacks

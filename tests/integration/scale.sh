@@ -25,11 +25,11 @@ stays()
 	job=$!
 	exec 7>to 8<from
 	for _ in 1 2; do
-		read -r -t "$(limit 120)" word <&8; [ "$word" = "done $kind $few" ] || fail "$kind: '$word' instead of $few"
+		read -r -t "$(at_most 120)" word <&8; [ "$word" = "done $kind $few" ] || fail "$kind: '$word' instead of $few"
 		descriptors=$(figure descriptors) memory=$(figure memory)
 		echo >&7
 	done
-	read -r -t "$(limit 300)" word <&8; [ "$word" = "done $kind $many" ] || fail "$kind: '$word' instead of $many"
+	read -r -t "$(at_most 300)" word <&8; [ "$word" = "done $kind $many" ] || fail "$kind: '$word' instead of $many"
 	ok "$kind: descriptors" [ "$(figure descriptors)" -le $((descriptors + 2)) ]
 	ok "$kind: memory grows from $memory to $(figure memory) KiB" [ "$(figure memory)" -le $((memory + 512)) ]
 	ok "$kind: memory is $(figure memory) KiB" [ "$(figure memory)" -lt 20480 ]

@@ -20,7 +20,7 @@ ok "nothing is written for real" [ ! -e steady.out ]
 ok "nothing is left over" [ -z "$(ls -A "$TMPDIR")" ]
 
 status=0
-printf 'input\nmore\n' | timeout "$(limit 60)" "$hermit" run -q --verify=3 -- sh -c 'cat; echo error >&2; exit 7' >../out 2>../err || status=$?
+printf 'input\nmore\n' | timeout "$(at_most 60)" "$hermit" run -q --verify=3 -- sh -c 'cat; echo error >&2; exit 7' >../out 2>../err || status=$?
 expect 7 "a guest that fails the same way each time is verified"
 expect_out 'input
 more' "standard input is given to each run"

@@ -27,13 +27,13 @@ trap 'calm 2>/dev/null; rm -rf "$work"' EXIT
 hermit_run()
 {
 	status=0
-	timeout -s KILL "$(limit 120)" "$hermit" run -e VM_CALLS_REFUSED=1 --bind="$guests" -- "$guests/$name" >"$work/out" 2>"$work/err" </dev/null || status=$?
+	timeout -s KILL "$(at_most 120)" "$hermit" run -e VM_CALLS_REFUSED=1 --bind="$guests" -- "$guests/$name" >"$work/out" 2>"$work/err" </dev/null || status=$?
 }
 
 # natively N: its words without hermit, in native.N
 natively()
 {
-	(cd "$work/native" && timeout -s KILL "$(limit 60)" "$guests/$name" >"$work/native.$1" 2>"$work/err" </dev/null)
+	(cd "$work/native" && timeout -s KILL "$(at_most 60)" "$guests/$name" >"$work/native.$1" 2>"$work/err" </dev/null)
 	ok "$name, without hermit" [ "$?" = 0 ]
 }
 

@@ -81,7 +81,7 @@ while [ "$started" -lt "$runs" ]; do
 		command -v "$word" >/dev/null || continue
 		started=$((started + 1))
 		progress "$started" "$runs" "$different different"
-		(cd here && exec timeout -s KILL "$(limit 120)" "$hermit" run --base-env=minimal --bind="$work/programs" \
+		(cd here && exec timeout -s KILL "$(at_most 120)" "$hermit" run --base-env=minimal --bind="$work/programs" \
 			-- bash -c "cd $work/programs; ${programs[i]}") >out 2>err </dev/null
 		echo "status $?" >>out
 		cat err >>out
