@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Executes an instruction from a mapping of its own making. usage: insn_mapped generated|private|shared|moved
+ * Executes an instruction from a mapping of its own making. usage: insn_mapped generated|private|shared|moved|copied
  *	generated	bytes that the program has made
  *	private, shared	its own file, mapped once more
  *	moved		the same, and moved by mremap
+ *	copied		bytes of its own text
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -46,13 +47,13 @@ static int find_offset(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-static void *generate(void)
+static void *generate(const void *from)
 {
 	void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (page == MAP_FAILED)
 		return page;
-	memcpy(page, code, sizeof(code));
+	memcpy(page, from, sizeof(code));
 	return mprotect(page, PAGE, PROT_READ | PROT_EXEC) < 0 ? MAP_FAILED : page;
 }
 
@@ -73,7 +74,9 @@ int main(int argc, char **argv)
 	if (argc != 2)
 		return 2;
 	if (!strcmp(argv[1], "generated"))
-		page = generate();
+		page = generate(code);
+	else if (!strcmp(argv[1], "copied"))
+		page = generate((const void *)insn_mapped_tsc);
 	else
 		page = map_file(!strcmp(argv[1], "shared") ? MAP_SHARED : MAP_PRIVATE);
 	if (!strcmp(argv[1], "moved"))

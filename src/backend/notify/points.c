@@ -4,12 +4,13 @@
  * which is a breakpoint. The instruction under a breakpoint is stepped with its own byte in place: nobody else runs meanwhile, whoever
  * shares the memory. A place that is passed too often is given up, so that a hot loop costs a bounded time.
  *
- * A task that is stepped, or comes to a breakpoint, while SIGTRAP is blocked has it unblocked by the kernel: programs that use that signal for
- * something of their own are nothing for this.
+ * A task that is stepped, or comes to a breakpoint, while SIGTRAP is blocked has it unblocked by the kernel, and one that is pending is shown in
+ * place of the step's. So who blocks it is not stepped; breakpoints it would come to are nothing for programs that use that signal.
  */
 #include "backend/notify/points.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
@@ -148,6 +149,13 @@ static bool is_passing_call(const struct notify *n, const struct notify_task *t,
 	       get_word(t->tid, offsetof(struct user, regs.rdx), &third) == 0 && n->modules->passes((long)nr, third);
 }
 
+static bool blocks_traps(const struct notify_task *t)
+{
+	uint64_t mask;
+
+	return ptrace(PTRACE_GETSIGMASK, t->tid, (void *)sizeof(mask), &mask) == 0 && mask & 1ull << (SIGTRAP - 1);
+}
+
 /* 1: a step was done; 0: the task goes on, or something has been reported; -errno. */
 static int step_once(struct notify *n, struct notify_task *t, uint64_t rip)
 {
@@ -160,7 +168,7 @@ static int step_once(struct notify *n, struct notify_task *t, uint64_t rip)
 	if (place && !place->retired)
 		return step_over(n, t, place);
 	r = read_code(n, t, rip, code, &len);
-	if (r < 0 || (!insn_is_steppable(code, len, &repeats) && !is_passing_call(n, t, code, len))) {
+	if (r < 0 || blocks_traps(t) || (!insn_is_steppable(code, len, &repeats) && !is_passing_call(n, t, code, len))) {
 		r = companion_go(t->tid, 0);
 		return r < 0 ? r : 0;
 	}

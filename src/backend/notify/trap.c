@@ -68,6 +68,33 @@ static bool stands_there(const struct notify_task *t, const struct insn_site *si
 	return peek(t->tid, address, now, len) && !memcmp(now, expected, len);
 }
 
+enum { BEHIND = 8 }; /* bytes from the breakpoint on, itself and the rest of the longest instruction among them */
+
+/*
+ * Text that was copied elsewhere with breakpoints in it, which are known by what stands behind them: the rest of the instruction and some of what
+ * comes next. What is shorter, or was changed when it was copied, is not known again.
+ */
+static const struct insn_site *find_copied(const struct notify_task *t, uint64_t address, uint64_t *ret_start)
+{
+	const struct insn_traps *traps = &t->process->code->traps;
+	uint8_t behind[BEHIND], copy[INSN_MAX_LENGTH + BEHIND], text[INSN_MAX_LENGTH + BEHIND];
+
+	if (!peek(t->tid, address, behind, sizeof(behind)))
+		return NULL;
+	for (size_t i = 0; i < traps->count; i++) {
+		const struct insn_trap *trap = &traps->items[i];
+		size_t before = (size_t)trap->site.opcode_at, len = before + BEHIND;
+
+		if (behind[1] != trap->site.bytes[before + 1])
+			continue;
+		if (peek(t->tid, address - before, copy, len) && peek(t->tid, trap->address, text, len) && !memcmp(copy, text, len)) {
+			*ret_start = address - before;
+			return &trap->site;
+		}
+	}
+	return NULL;
+}
+
 /*
  * The replaced instruction, whose breakpoint is just before rip. One that is not in the table may have been moved (mremap), or been mapped by a process that shares the
  * memory: the mapping at rip is looked up.
@@ -87,6 +114,8 @@ static int find_replaced(struct notify *n, struct notify_task *t)
 		if (r < 0)
 			return r;
 		site = insn_traps_find(traps, address, &t->trap.regs.rip);
+		if (!site)
+			site = find_copied(t, address, &t->trap.regs.rip);
 	}
 	if (!site || !stands_there(t, site, address))
 		return 0;
