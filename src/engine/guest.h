@@ -339,7 +339,7 @@ struct guest_ops {
 	int (*settle_network)(struct guest *g);
 	/* Waits until what was written to pseudo-terminals has been passed on, with the signals of keys; echoes: and with what comes back for it. */
 	int (*settle_terminals)(struct guest *g, bool echoes);
-	/* Is this terminal (handle, device number) the task's controlling one, with TOSTOP, and the task in the background? May be NULL. */
+	/* Is this terminal (handle, device number) the controlling one, with TOSTOP, of a task in the background that SIGTTOU stops? May be NULL. */
 	bool (*terminal_stops)(struct guest *g, int task, int handle, dev_t rdev);
 
 	/* A symbolised stack for reports, as text lines; the caller frees *ret_text. May be NULL. */

@@ -399,6 +399,46 @@ static void in_background(size_t size)
 	end();
 }
 
+/* Who does not take the signal for that is not stopped: his writes wait for their reader as everybody's. */
+static void unstoppable(bool blocks)
+{
+	static char data[MUCH];
+	struct termios mode;
+	size_t total = 0;
+	unsigned reads = 0;
+	sigset_t set;
+	pid_t leader;
+	ssize_t n;
+
+	make();
+	leader = (pid_t)MUST(fork());
+	if (!leader) {
+		MUST(setsid());
+		MUST(ioctl(slave, TIOCSCTTY, 0));
+		MUST(tcgetattr(slave, &mode));
+		mode.c_lflag |= TOSTOP;
+		MUST(tcsetattr(slave, TCSANOW, &mode));
+		if (!MUST(fork())) {
+			(void)signal(SIGTTOU, blocks ? SIG_DFL : SIG_IGN);
+			(void)sigemptyset(&set);
+			(void)sigaddset(&set, SIGTTOU);
+			MUST(sigprocmask(blocks ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL));
+			MUST(setpgid(0, 0));
+			SAME("in the background, and not to be stopped: %s", RESULT(write(slave, data, MUCH)));
+			_exit(0);
+		}
+		MUST(wait(NULL));
+		_exit(0);
+	}
+	for (; total < MUCH; total += (size_t)n) {
+		n = MUST(read(master, data, 1000));
+		reads = reads * 31 + (unsigned)n;
+	}
+	MUST(waitpid(leader, NULL, 0));
+	SHOWN("reads %x", reads);
+	end();
+}
+
 int main(void)
 {
 	(void)signal(SIGHUP, SIG_IGN);
@@ -417,5 +457,7 @@ int main(void)
 	in_background(1);
 	in_background(66);
 	in_background(LONGEST);
+	unstoppable(false);
+	unstoppable(true);
 	return 0;
 }

@@ -430,6 +430,11 @@ int procfs_ids_at_birth(const struct notify *n, pid_t tid, pid_t parent_tgid, st
 int procfs_read(const struct notify *n, pid_t tid, const char *name, char *buf, size_t size);
 /* Reads /proc/TID/status: all lines up to the masks of signals and capabilities, whatever the task's groups (which may be said to be "many"). */
 int procfs_status(const struct notify *n, pid_t tid, char *buf, size_t size);
+/*
+ * All records of a file that one read gives only some of (a page, however large the buffer), each ended by `end`: until take() says that it has
+ * what it wants, then 1; 0: there are no more.
+ */
+int procfs_each(int fd, char end, bool (*take)(char *record, void *arg), void *arg);
 /* Opens /proc/TID/name. */
 int procfs_open(const struct notify *n, pid_t tid, const char *name, int flags);
 /* The same for reading lines; *ret is the caller's. */

@@ -94,6 +94,29 @@ int procfs_status(const struct notify *n, pid_t tid, char *buf, size_t size)
 	return (size_t)len < size - 1 ? 0 : read_without_groups(fd, buf, size);
 }
 
+int procfs_each(int fd, char end, bool (*take)(char *record, void *arg), void *arg)
+{
+	char text[8192], *at, *mark;
+	size_t kept = 0;
+	off_t offset = 0;
+	ssize_t len;
+
+	while ((len = pread(fd, text + kept, sizeof(text) - kept, offset)) > 0) {
+		offset += len;
+		kept += (size_t)len;
+		for (at = text; (mark = memchr(at, end, kept)); at = mark + 1) {
+			*mark = '\0';
+			if (take(at, arg))
+				return 1;
+			kept -= (size_t)(mark + 1 - at);
+		}
+		memmove(text, at, kept);
+		if (kept == sizeof(text))
+			return -EPROTO;
+	}
+	return len < 0 ? -errno : 0;
+}
+
 const char *procfs_field(const char *text, const char *key)
 {
 	size_t len = strlen(key);

@@ -182,28 +182,34 @@ static int probe_open(struct notify *n)
 	return r;
 }
 
-/* The count of packets taken out of the queue of this CPU: first column of the line whose 13th is the CPU. */
-static int packets_taken(struct network_probe *probe, uint32_t *ret_count)
-{
-	unsigned cpu = (unsigned)sched_getcpu(), count, line_cpu;
-	char text[16384], *line, *rest;
-	ssize_t len;
+struct queue_count {
+	unsigned cpu;
+	uint32_t packets;
+};
 
-	len = pread(probe->stat_fd, text, sizeof(text) - 1, 0);
-	if (len < 0)
-		return -errno;
-	text[len] = '\0';
-	for (line = text; *line; line = rest + 1) {
-		rest = strchr(line, '\n');
-		if (!rest)
-			break;
-		if (sscanf(line, "%x %*x %*x %*x %*x %*x %*x %*x %*x %*x %*x %*x %x", &count, &line_cpu) == 2 &&
-		    line_cpu == cpu) {
-			*ret_count = count;
-			return 0;
-		}
-	}
-	return -ENOENT;
+/* A line of softnet_stat: its first column counts, its 13th is the CPU. */
+static bool is_of_cpu(char *line, void *count)
+{
+	struct queue_count *c = count;
+	unsigned packets, cpu;
+
+	if (sscanf(line, "%x %*x %*x %*x %*x %*x %*x %*x %*x %*x %*x %*x %x", &packets, &cpu) != 2 || cpu != c->cpu)
+		return false;
+	c->packets = packets;
+	return true;
+}
+
+/* The count of packets taken out of the queue of this CPU. */
+static int packets_taken(const struct network_probe *probe, uint32_t *ret_count)
+{
+	struct queue_count count = { .cpu = (unsigned)sched_getcpu() };
+	int r;
+
+	r = procfs_each(probe->stat_fd, '\n', is_of_cpu, &count);
+	if (r <= 0)
+		return r < 0 ? r : -ENOENT;
+	*ret_count = count.packets;
+	return 0;
 }
 
 /* One probe through the queue. */
@@ -222,7 +228,7 @@ static int probe_once(struct network_probe *probe)
 static int probe_until_quiet(struct network_probe *probe)
 {
 	uint64_t end = host_clock_ns() + PATIENCE_NS;
-	uint32_t before, after;
+	uint32_t before = 0, after = 0;
 	int r;
 
 	r = packets_taken(probe, &before);

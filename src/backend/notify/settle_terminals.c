@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,13 +81,14 @@ static int probe_pass(const struct terminal_probe *probe)
 
 	if (write(probe->master, &byte, 1) != 1)
 		return -errno;
-	if (poll(&fd, 1, -1) < 0 && errno != EINTR)
-		return -errno;
+	while (poll(&fd, 1, -1) < 0)
+		if (errno != EINTR)
+			return -errno;
 	return read(probe->slave, &byte, 1) == 1 ? 0 : -EIO;
 }
 
 /* Has this thread of the kernel a work item of the queue in hand? */
-static bool is_at_work(struct notify *n, pid_t pid)
+static bool is_at_work(const struct notify *n, pid_t pid)
 {
 	char name[64];
 	int r;
@@ -95,39 +97,47 @@ static bool is_at_work(struct notify *n, pid_t pid)
 	return r == 0 && strncmp(name, "kworker/u", strlen("kworker/u")) == 0 && strstr(name, "+events");
 }
 
-/* Those that have something in hand; none where the kernel's threads are not to be seen. */
-static size_t workers_at_work(struct notify *n, pid_t *pids, size_t room)
-{
-	char text[16384], *at, *end;
-	size_t found = 0;
-	pid_t pid;
+struct workers {
+	const struct notify *n;
+	pid_t pids[WORKERS_MAX];
+	size_t found;
+};
 
-	if (procfs_read(n, KTHREADD, "task/2/children", text, sizeof(text)) < 0)
-		return 0;
-	for (at = text; found < room; at = end) {
-		pid = (pid_t)strtol(at, &end, 10);
-		if (end == at)
-			break;
-		if (is_at_work(n, pid))
-			pids[found++] = pid;
-	}
-	return found;
+static bool note_worker(char *word, void *workers)
+{
+	struct workers *w = workers;
+	pid_t pid = (pid_t)strtol(word, NULL, 10);
+
+	if (is_at_work(w->n, pid))
+		w->pids[w->found++] = pid;
+	return w->found == WORKERS_MAX;
+}
+
+/* Those that have something in hand; none where the kernel's threads are not to be seen. */
+static void look_for_workers(struct workers *workers)
+{
+	_cleanup_close_ int fd = -1;
+
+	fd = procfs_open(workers->n, KTHREADD, "task/2/children", O_RDONLY);
+	if (fd >= 0)
+		(void)procfs_each(fd, ' ', note_worker, workers);
 }
 
 static int settle_once(struct notify *n)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
-	pid_t pids[WORKERS_MAX];
-	size_t found;
+	struct workers workers = { .n = n };
 	int r;
 
 	r = probe_pass(&n->terminal_probe);
-	found = r < 0 ? 0 : workers_at_work(n, pids, WORKERS_MAX);
-	for (size_t i = 0; i < found; i++)
-		for (int looks = 0; looks < LOOKS && is_at_work(n, pids[i]); looks++)
+	if (r < 0)
+		return r;
+	look_for_workers(&workers);
+	for (size_t i = 0; i < workers.found; i++)
+		for (int looks = 0; looks < LOOKS && is_at_work(n, workers.pids[i]); looks++)
 			if (looks >= AT_ONCE)
 				(void)nanosleep(&nap, NULL);
-	return r;
+	return 0;
 }
 
 int notify_settle_terminals(struct guest *g, bool echoes)
@@ -140,6 +150,14 @@ int notify_settle_terminals(struct guest *g, bool echoes)
 		return r == -ENOMEM ? r : 0; /* no pseudo-terminals here: what the kernel's worker has passed on stays open */
 	r = settle_once(n);
 	return r < 0 || !echoes ? r : settle_once(n);
+}
+
+/* SIGTTOU does not come to those who have blocked it or ignore it: the kernel lets them write. */
+static bool takes_sigttou(struct guest *g, int task)
+{
+	struct signal_state state;
+
+	return notify_signal_state(g, task, &state) == 0 && !((state.blocked | state.ignored) & 1ull << (SIGTTOU - 1));
 }
 
 bool notify_terminal_stops(struct guest *g, int task, int handle, dev_t rdev)
@@ -155,7 +173,7 @@ bool notify_terminal_stops(struct guest *g, int task, int handle, dev_t rdev)
 	fields = strrchr(text, ')'); /* behind the name: state, parent, group, session, terminal, its group in the foreground */
 	if (!fields || sscanf(fields + 1, " %*c %*d %ld %*d %ld %ld", &group, &terminal, &foreground) != 3)
 		return false;
-	return (dev_t)terminal == rdev && group != foreground;
+	return (dev_t)terminal == rdev && group != foreground && takes_sigttou(g, task);
 }
 
 void settle_terminals_deinit(struct notify *n)
