@@ -128,15 +128,20 @@ static int pin_task(pid_t pid, unsigned cpu)
 static int pin(struct notify *n, pid_t guest_pid, unsigned cpu)
 {
 	size_t size = CPU_ALLOC_SIZE(CPU_SETSIZE);
+	cpu_set_t *cpus;
 	int r;
 
 	if (cpu >= CPU_SETSIZE)
 		return -EINVAL;
-	n->old_cpus = CPU_ALLOC(CPU_SETSIZE);
-	if (!n->old_cpus)
+	cpus = CPU_ALLOC(CPU_SETSIZE);
+	if (!cpus)
 		return -ENOMEM;
-	if (sched_getaffinity(0, size, n->old_cpus) < 0)
-		return -errno;
+	if (sched_getaffinity(0, size, cpus) < 0) {
+		r = -errno;
+		CPU_FREE(cpus);
+		return r;
+	}
+	n->old_cpus = cpus;
 	n->cpu = cpu;
 	r = pin_task(0, cpu);
 	return r < 0 ? r : pin_task(guest_pid, cpu);
@@ -173,7 +178,7 @@ static struct notify *notify_new(const struct backend_options *options)
 		return NULL;
 	n->guest.ops = &notify_ops;
 	n->guest.abilities = GUEST_CAN_HOOK | GUEST_CAN_PATCH | GUEST_CAN_STEP;
-	n->signal_fd = n->proc_fd = n->root_fd = n->pid_namespace = -1;
+	n->signal_fd = n->proc_fd = n->root_fd = n->pid_namespace = n->clock_page_fd = -1;
 	n->code = options->code;
 	n->faulting_kinds = options->tsc_faults ? INSN_KINDS_TSC : 0;
 	n->kinds = options->tsc_stays ? INSN_KINDS_ALL & ~n->faulting_kinds : INSN_KINDS_ALL;
