@@ -16,6 +16,7 @@
 #include "engine/calls/handle_netlink.h"
 #include "engine/calls/handlers.h"
 #include "engine/net/network.h"
+#include "engine/net/sockets.h"
 #include "engine/files/paths.h"
 #include "engine/files/readers.h"
 #include "engine/files/terminals.h"
@@ -215,27 +216,61 @@ static int ends_info(struct engine *e, struct task *t, int in, int out, struct f
 	return r;
 }
 
-/* From a pipe into a stream: more than what surely fits would sleep on the way, so no more is moved at once. */
-static int pipe_to_stream(struct engine *e, struct task *t, struct verdict *v)
+/* Are both ready, the stream without an error? What of it is the kernel to say. */
+static bool both_ready(struct engine *e, int in, int out)
 {
-	_cleanup_free_ unsigned char *buf = malloc(PIECE);
-	int in, out;
-	ssize_t n;
+	struct handle_poll polls[] = { { .handle = in, .events = POLLIN }, { .handle = out, .events = POLLOUT } };
+
+	return e->g->ops->handles_poll(e->g, polls, 2, 0) == 2 && polls[0].revents & POLLIN && polls[1].revents == POLLOUT;
+}
+
+/*
+ * Moves up to `len` bytes in pieces that surely fit: what was taken out of the pipe could not go back. What the guest gets to know is in *ret:
+ * how many, or the -errno of the first piece.
+ */
+static int move_sure(struct engine *e, int in, int out, const struct fd_info *stream, uint64_t len, int64_t *ret)
+{
+	uint64_t sure = socket_takes_surely(e, stream), left;
+	_cleanup_free_ unsigned char *buf = malloc(sure);
+	ssize_t n = 0;
+	int r = 0;
 
 	if (!buf)
 		return -ENOMEM;
+	for (*ret = 0; r == 0 && (left = len - (uint64_t)*ret) && both_ready(e, in, out); *ret += n) {
+		n = e->g->ops->handle_read(e->g, in, buf, left < sure ? left : sure);
+		if (n > 0)
+			n = e->g->ops->handle_write(e->g, out, buf, (size_t)n);
+		if (n <= 0) {
+			*ret = *ret ? *ret : n;
+			return 0;
+		}
+		r = network_moved_piece(e);
+	}
+	return r;
+}
+
+/* From a pipe into a stream: more than what surely fits would sleep on the way, so that much is moved at once. */
+static int pipe_to_stream(struct engine *e, struct task *t, const struct fd_info *stream, struct verdict *v)
+{
+	uint64_t len = t->call.args[4];
+	int64_t moved = 0;
+	int in, out, r;
+
 	in = e->g->ops->fd_borrow(e->g, t->id, (int)t->call.args[0]);
-	out = in < 0 ? in : e->g->ops->fd_borrow(e->g, t->id, (int)t->call.args[2]);
-	n = out < 0 ? out : e->g->ops->handle_read(e->g, in, buf, PIECE);
-	if (n > 0)
-		n = e->g->ops->handle_write(e->g, out, buf, (size_t)n);
-	if (in >= 0)
-		e->g->ops->handle_release(e->g, in);
+	if (in < 0)
+		return in == -EBADF ? verdict_errno(v, EBADF) : in;
+	out = e->g->ops->fd_borrow(e->g, t->id, (int)t->call.args[2]);
+	r = out < 0 ? out : move_sure(e, in, out, stream, len < PIECE ? len : PIECE, &moved);
+	e->g->ops->handle_release(e->g, in);
 	if (out >= 0)
 		e->g->ops->handle_release(e->g, out);
-	e->io_dirty = true;
-	e->network_dirty |= e->network_used;
-	return n == -ENOMEM ? -ENOMEM : verdict_return(v, n);
+	if (out == -EBADF)
+		return verdict_errno(v, EBADF);
+	if (r < 0)
+		return r;
+	/* nothing: an end is gone, and the kernel says what that means, without sleeping */
+	return moved && moved != -EPIPE ? verdict_return(v, moved) : verdict_continue(v);
 }
 
 int handle_io_splice(struct engine *e, struct task *t, struct verdict *v)
@@ -261,8 +296,8 @@ int handle_io_splice(struct engine *e, struct task *t, struct verdict *v)
 	r = ends_wait(e, t, in_fd, out_fd, flags, v);
 	if (r <= 0)
 		return r;
-	if (in.kind == FD_PIPE && (out.kind == FD_INET || out.kind == FD_UNIX) && len > PIECE && !(flags & SPLICE_F_NONBLOCK))
-		return pipe_to_stream(e, t, v);
+	if (in.kind == FD_PIPE && (out.kind == FD_INET || out.kind == FD_UNIX) && len > socket_takes_surely(e, &out) && !(flags & SPLICE_F_NONBLOCK))
+		return pipe_to_stream(e, t, &out, v);
 	return verdict_continue(v);
 }
 

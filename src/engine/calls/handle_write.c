@@ -22,20 +22,19 @@
 
 enum {
 	PIPE_SURE = 4096,     /* POLLOUT of a pipe promises PIPE_BUF */
-	SOCKET_SURE = 65536,  /* POLLOUT of a stream socket promises a third of its buffer (208 KiB by default) */
 	TERMINAL_SURE = 1,    /* POLLOUT of a pseudo-terminal promises one buffer; a line's end wants one of its own (n_tty.c: process_output_block) */
 	PIECE = 65536,
 };
 
-/* The reader is gone: SIGPIPE for the thread, and what was written until then, or EPIPE. */
-static int broken_pipe(struct engine *e, struct task *t, bool no_signal, struct verdict *v)
+/* The reader is gone: what was written until then, with SIGPIPE for the thread if it is a pipe, or EPIPE. */
+static int broken_pipe(struct engine *e, struct task *t, bool pipe, bool no_signal, struct verdict *v)
 {
 	siginfo_t info = { .si_signo = SIGPIPE, .si_code = SI_USER, .si_pid = t->process->vpid };
 	int r;
 
 	if (!t->call.progress && !no_signal)
 		return verdict_continue(v); /* the kernel finds the same, and raises the signal */
-	if (!no_signal) {
+	if (pipe) {
 		r = e->g->ops->signal_send(e->g, t->id, true, &info);
 		if (r < 0)
 			return r;
@@ -60,7 +59,7 @@ static int write_pieces(struct engine *e, struct task *t, const struct fd_info *
 			return r;
 		written = e->g->ops->handle_write(e->g, t->wait.polls[0].handle, buf, n);
 		if (written == -EPIPE)
-			return broken_pipe(e, t, no_signal, v);
+			return broken_pipe(e, t, info->kind == FD_PIPE, no_signal, v);
 		if (written == -EAGAIN) {
 			r = terminal ? wait_is_nonblocking(e, t) : 0;
 			if (r < 0)
@@ -82,12 +81,12 @@ static int write_pieces(struct engine *e, struct task *t, const struct fd_info *
 	return verdict_return(v, (int64_t)t->call.progress);
 }
 
-static bool fits_surely(const struct fd_info *info, uint64_t total)
+static bool fits_surely(struct engine *e, const struct fd_info *info, uint64_t total)
 {
 	if (info->kind == FD_PIPE)
 		return total <= PIPE_SURE;
 	if ((info->kind == FD_UNIX || info->kind == FD_INET) && info->sock_type == SOCK_STREAM)
-		return total <= SOCKET_SURE;
+		return total <= socket_takes_surely(e, info);
 	if (terminals_is_own(info))
 		return total <= TERMINAL_SURE;
 	return true; /* message kinds go whole or not at all; others take what comes */
@@ -113,7 +112,7 @@ static int write_span(struct engine *e, struct task *t, int fd, const struct spa
 	}
 	if (!fd_may_block(info->kind) || fd_never_waits(info, POLLOUT) || msg_flags & MSG_DONTWAIT)
 		return verdict_continue(v);
-	sure = fits_surely(info, span->total);
+	sure = fits_surely(e, info, span->total);
 	if (t->call.progress)
 		return write_pieces(e, t, info, span, msg_flags & MSG_NOSIGNAL, v);
 	r = wait_fd(e, t, fd, POLLOUT);

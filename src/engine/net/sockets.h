@@ -42,6 +42,8 @@ void socket_notes_deinit(struct socket_notes *notes);
  */
 int socket_block(struct engine *e, struct task *t, const struct fd_info *info, bool receives, struct verdict *v);
 int socket_block_fd(struct engine *e, struct task *t, int fd, bool receives, struct verdict *v);
+/* How much a stream that is ready for it takes at once. */
+uint64_t socket_takes_surely(struct engine *e, const struct fd_info *info);
 /* When a call on the socket that begins now ends by its time limit; TIME_NEVER. */
 uint64_t socket_deadline(struct engine *e, const struct task *t, const struct fd_info *info, bool receives);
 
