@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -93,6 +94,97 @@ static void many_groups(void)
 	SAME("groups %s", RESULT(getgroups(0, NULL)));
 }
 
+/* Reads all of it, after a while, and says how much. */
+static pid_t late_reader(const char *what, int fd)
+{
+	pid_t child = (pid_t)MUST(fork());
+	unsigned char buf[3000];
+	unsigned total = 0, sum = 0;
+	ssize_t n;
+
+	if (child)
+		return child;
+	vm_sleep_ms(20);
+	while ((n = read(fd, buf, sizeof(buf))) > 0) {
+		for (ssize_t i = 0; i < n; i++)
+			sum = sum * 31 + buf[i];
+		total += (unsigned)n;
+	}
+	SAME("%s: %u read, %x", what, total, sum);
+	_exit(0);
+}
+
+/* What a socket with a small buffer takes is less than its readiness promises of others. */
+static void small_buffer(void)
+{
+	static unsigned char data[30000];
+	int s[2], p[2], small = 2048;
+	ssize_t n, total = 0;
+	pid_t child;
+
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (unsigned char)(i * 7 + i / 256);
+	MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, s));
+	MUST(setsockopt(s[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)));
+	child = late_reader("written", s[1]);
+	SAME("write %s", RESULT(write(s[0], data, sizeof(data))));
+	MUST(shutdown(s[0], SHUT_WR));
+	MUST(waitpid(child, NULL, 0));
+	close(s[0]);
+	close(s[1]);
+
+	MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, s));
+	MUST(setsockopt(s[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)));
+	MUST(pipe(p));
+	MUST(write(p[1], data, sizeof(data)));
+	child = late_reader("spliced", s[1]);
+	for (; total < (ssize_t)sizeof(data); total += n)
+		n = MUST(splice(p[0], NULL, s[0], NULL, total ? 20000 : 100000, 0));
+	SAME("splice %zd", total);
+	MUST(shutdown(s[0], SHUT_WR));
+	MUST(waitpid(child, NULL, 0));
+	close(s[0]);
+	close(s[1]);
+	close(p[0]);
+	close(p[1]);
+}
+
+/* The other end goes away while a write waits: a pipe's writer gets the signal as well, a socket's what it has done. */
+static void left_alone(const char *what, const int fds[2])
+{
+	static const char data[400000];
+	pid_t child = (pid_t)MUST(fork());
+	char buf[5000];
+	ssize_t n;
+
+	if (!child) {
+		close(fds[1]);
+		vm_sleep_ms(20);
+		MUST(read(fds[0], buf, sizeof(buf)));
+		_exit(0);
+	}
+	close(fds[0]);
+	caught = 0;
+	n = write(fds[1], data, sizeof(data));
+	SAME("%s: some written %d, signal %d", what, n > 0 && n < (ssize_t)sizeof(data), caught);
+	caught = 0;
+	SAME("%s: then %s", what, RESULT(write(fds[1], data, sizeof(data))));
+	SAME("%s: signal %d", what, caught);
+	MUST(waitpid(child, NULL, 0));
+	close(fds[1]);
+}
+
+static void ends_gone(void)
+{
+	int fds[2];
+
+	(void)signal(SIGPIPE, on_signal);
+	MUST(pipe(fds));
+	left_alone("pipe", fds);
+	MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
+	left_alone("socket", fds);
+}
+
 /* Where hermit counts reads of clocks. */
 static void nonsense(void)
 {
@@ -109,10 +201,33 @@ static void nonsense(void)
 	SAME("time goes on %d", vm_now() > before);
 }
 
+/* Text that is writable from the start: the flags of the section are given in its name. */
+extern unsigned char own_breakpoint[];
+
+static void __attribute__((noinline, section(".rough,\"awx\",@progbits#"))) rough_text(void)
+{
+	__asm__ volatile("own_breakpoint: rdtsc\n nop\n nop" ::: "rax", "rdx");
+}
+
+static void breakpoints(void)
+{
+	(void)signal(SIGTRAP, on_signal);
+	caught = 0;
+	rough_text();
+	own_breakpoint[0] = 0xcc;
+	own_breakpoint[1] = 0x90;
+	SAME("no breakpoint %d", caught);
+	rough_text();
+	SAME("a breakpoint of its own %d", caught);
+}
+
 int main(void)
 {
 	long_names();
 	many_groups();
+	small_buffer();
+	ends_gone();
+	breakpoints();
 	nonsense();
 	SHOWN("at %llu", (unsigned long long)vm_now());
 	return 0;

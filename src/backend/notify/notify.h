@@ -344,7 +344,7 @@ int notify_exec_setup(struct guest *g, int task, const struct exec_image *image,
 /* A mapping as /proc/PID/maps has it. */
 struct code_area {
 	uint64_t start, end, offset;
-	bool exec, shared;
+	bool write, exec, shared;
 	const char *path; /* "" for none; "[vdso]" and its kind are no paths. Points into the line */
 };
 enum { CODE_LINE_SIZE = 4096 + 128 };

@@ -133,6 +133,7 @@ bool text_parse_area(char *line, struct code_area *ret)
 	line[strcspn(line, "\n")] = '\0';
 	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &ret->start, &ret->end, modes, &ret->offset, &at) != 4)
 		return false;
+	ret->write = modes[1] == 'w';
 	ret->exec = modes[2] == 'x';
 	ret->shared = modes[3] == 's';
 	ret->path = line + at;
@@ -187,8 +188,10 @@ int text_replace(struct notify *n, const struct notify_task *t, uint64_t start, 
 		return 0;
 	r = procfs_stream(n, t->tid, "maps", &maps);
 	while (r == 0 && fgets(line, sizeof(line), maps))
-		if (text_parse_area(line, &area) && area.exec && area.start < end && area.end > start)
+		if (text_parse_area(line, &area) && area.exec && area.start < end && area.end > start) {
+			t->process->code->writable |= area.write;
 			r = replace_in_unknown(n, t, &area, found);
+		}
 	return r;
 }
 
