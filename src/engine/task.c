@@ -399,8 +399,10 @@ int task_died(struct engine *e, struct task *t, int wait_status)
 	r = p->dying && p->n_tasks ? 0 : task_end_effects(e, t);
 	if (r >= 0)
 		r = release_vfork_parents(e, t);
-	if (p->leader == t)
+	if (p->leader == t) {
 		p->wait_status = wait_status;
+		p->remains = t->traits;
+	}
 	if (r >= 0 && p->n_tasks == 0)
 		r = process_died(e, p, wait_status);
 	task_free(e, t);

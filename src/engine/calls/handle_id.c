@@ -124,9 +124,16 @@ int handle_time_adjtimex(struct engine *e, struct task *t, struct verdict *v)
 
 int handle_time_clock_adjtime(struct engine *e, struct task *t, struct verdict *v)
 {
+	int clock_id = (int)t->call.args[0], r;
+	struct timex timex;
 	uint64_t ns;
 
-	if ((int)t->call.args[0] == CLOCK_REALTIME)
+	if (clock_id == CLOCK_REALTIME)
 		return adjtime_query(e, t, t->call.args[1], v);
-	return verdict_errno(v, clock_value(&e->clock, (int)t->call.args[0], &ns) ? EOPNOTSUPP : EINVAL);
+	r = guest_read(e, t, t->call.args[1], &timex, sizeof(timex));
+	if (r < 0)
+		return r == -EFAULT ? verdict_errno(v, EFAULT) : r;
+	if (clock_only_shows(clock_id) && clock_id < 0)
+		return verdict_errno(v, EINVAL); /* no device: none of its descriptors is a clock */
+	return verdict_errno(v, clock_id <= CLOCK_THREAD_CPUTIME_ID || clock_value(&e->clock, clock_id, &ns) ? EOPNOTSUPP : EINVAL);
 }

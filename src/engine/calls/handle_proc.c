@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Processes and threads: birth, execve, exit, waiting for children, process groups. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/sched.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 
 #include "engine/engine_internal.h"
 #include "engine/calls/handlers.h"
+#include "engine/files/fdtable.h"
 #include "engine/proc/credentials.h"
 #include "engine/wait.h"
 
@@ -183,8 +185,10 @@ static int wait_decide(struct engine *e, struct task *t, const struct wait_reque
 		if (!wait_matches(w, t, p))
 			continue;
 		any = true;
-		if (wait_satisfied(w, p))
-			return verdict_hook(v);
+		if (!wait_satisfied(w, p))
+			continue;
+		t->call.scratch[0] = (uint64_t)p->vpid; /* the call may not say which */
+		return verdict_hook(v);
 	}
 	if (!any || w->options & WNOHANG)
 		return verdict_continue(v);
@@ -220,10 +224,11 @@ int handle_proc_wait4(struct engine *e, struct task *t, struct verdict *v)
 	int pid = (int)a[0], r;
 
 	if (t->call.done) {
-		if (t->call.result <= 0)
+		if (t->call.result <= 0 && t->call.result != -EFAULT)
 			return done(v);
-		r = write_rusage(e, t, a[3], (int)t->call.result);
-		wait_reported(e, (int)t->call.result, w.options);
+		pid = t->call.result > 0 ? (int)t->call.result : (int)t->call.scratch[0]; /* who cannot be told has waited nevertheless */
+		r = write_rusage(e, t, a[3], pid);
+		wait_reported(e, pid, w.options);
 		return r < 0 ? r : done(v);
 	}
 	if (w.options & ~(WNOHANG | WUNTRACED | WCONTINUED | __WNOTHREAD | (int)__WCLONE | __WALL) || pid == INT32_MIN)
@@ -238,6 +243,7 @@ int handle_proc_waitid(struct engine *e, struct task *t, struct verdict *v)
 {
 	const uint64_t *a = t->call.args;
 	struct wait_request w = { .id = (int)a[1], .options = (int)a[3] };
+	const struct fd_info *pidfd;
 	siginfo_t info = { 0 };
 	int pid, r;
 
@@ -250,7 +256,7 @@ int handle_proc_waitid(struct engine *e, struct task *t, struct verdict *v)
 			if (info.si_pid)
 				(void)guest_write(e, t, a[2], &info, sizeof(info));
 		}
-		if (t->call.result != 0)
+		if (t->call.result != 0 && t->call.result != -EFAULT)
 			return done(v);
 		pid = info.si_pid ? info.si_pid : (int)t->call.scratch[0];
 		r = write_rusage(e, t, a[4], pid);
@@ -274,15 +280,17 @@ int handle_proc_waitid(struct engine *e, struct task *t, struct verdict *v)
 			return verdict_continue(v);
 		w.by = BY_PID;
 		w.id = r;
+		r = fdtable_info(e, t, (int)a[1], &pidfd);
+		if (r == 0 && pidfd->open_flags & O_NONBLOCK)
+			w.options |= WNOHANG; /* EAGAIN in place of nothing */
 		break;
 	default:
 		return verdict_continue(v);
 	}
-	if (!(w.options & (WEXITED | WSTOPPED | WCONTINUED)))
-		return verdict_continue(v);
-	r = wait_decide(e, t, &w, v);
-	t->call.scratch[0] = (uint64_t)w.id;
-	return r;
+	if (!(w.options & (WEXITED | WSTOPPED | WCONTINUED)) ||
+	    w.options & ~(WNOHANG | WNOWAIT | WEXITED | WSTOPPED | WCONTINUED | __WNOTHREAD | (int)__WCLONE | __WALL))
+		return verdict_continue(v); /* the kernel says what is wrong */
+	return wait_decide(e, t, &w, v);
 }
 
 /* setpgid, setsid: the kernel decides, the model follows. */

@@ -55,6 +55,14 @@ bool fd_may_block(enum fd_kind kind)
 	return true;
 }
 
+/* Which way bytes never go: such a call is refused. */
+static bool goes_nowhere(enum fd_kind kind, short events)
+{
+	bool for_reading = kind == FD_TIMERFD || kind == FD_SIGNALFD || kind == FD_INOTIFY;
+
+	return kind == FD_EPOLL || kind == FD_PIDFD || (for_reading && events & POLLOUT);
+}
+
 /*
  * Opened the other way round: the kernel says so, and never waits. Nor does it for writers of memory devices (null, kmsg...), of which
  * kmsg never says that it is ready for them (kernel/printk/printk.c: devkmsg_poll).
@@ -63,6 +71,8 @@ bool fd_never_waits(const struct fd_info *info, short events)
 {
 	int mode = info->open_flags & O_ACCMODE;
 
+	if (goes_nowhere(info->kind, events))
+		return true;
 	if (info->kind == FD_CHAR && events & POLLOUT && major(info->rdev) == MEMORY_DEVICES)
 		return true;
 	return mode == O_ACCMODE || (events & POLLIN && mode == O_WRONLY) || (events & POLLOUT && mode == O_RDONLY);

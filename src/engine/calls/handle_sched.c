@@ -29,22 +29,51 @@ enum {
 	RESET_ON_FORK = 0x40000000, /* SCHED_RESET_ON_FORK */
 };
 
-/* The task that a pid argument names (0: the caller); NULL with the verdict set. */
-static struct task *target(struct engine *e, struct task *t, uint64_t arg, struct verdict *v)
+/* Tasks and zombies, one after the other. Zero is a valid start. */
+struct walk {
+	struct task *task;
+	struct process *process; /* of it, or the zombie */
+	int vtid;
+};
+
+/* The traits of the next one; NULL: that was all. */
+static struct task_traits *walk_next(struct engine *e, struct walk *w)
 {
+	if (w->task || !w->process) {
+		w->task = w->task ? w->task->next : e->tasks;
+		if (w->task) {
+			w->process = w->task->process;
+			w->vtid = w->task->vtid;
+			return &w->task->traits;
+		}
+		w->process = e->processes;
+	} else {
+		w->process = w->process->next;
+	}
+	while (w->process && !w->process->zombie)
+		w->process = w->process->next;
+	if (!w->process)
+		return NULL;
+	w->vtid = w->process->vpid;
+	return &w->process->remains;
+}
+
+/* Of the task that a pid argument names (0: the caller), which may be a zombie; NULL with the verdict set. */
+static struct task_traits *target(struct engine *e, struct task *t, uint64_t arg, struct verdict *v)
+{
+	struct task_traits *traits;
+	struct walk w = { 0 };
 	int pid = (int)arg;
-	struct task *other;
 
 	if (pid == 0)
-		return t;
+		return &t->traits;
 	if (pid < 0) {
 		(void)verdict_errno(v, EINVAL);
 		return NULL;
 	}
-	LL_FOREACH(e->tasks, other) {
-		if (other->vtid == pid)
-			return other;
-	}
+	while ((traits = walk_next(e, &w)))
+		if (w.vtid == pid)
+			return traits;
 	(void)verdict_errno(v, ESRCH);
 	return NULL;
 }
@@ -71,7 +100,7 @@ static bool policy_fits(int policy, int priority)
 /* policy < 0: the one it has. */
 static int set_policy(struct engine *e, struct task *t, int policy, uint64_t param_addr, struct verdict *v)
 {
-	struct task *other = target(e, t, t->call.args[0], v);
+	struct task_traits *other = target(e, t, t->call.args[0], v);
 	int32_t priority;
 	int r;
 
@@ -82,13 +111,13 @@ static int set_policy(struct engine *e, struct task *t, int policy, uint64_t par
 	r = guest_read(e, t, param_addr, &priority, sizeof(priority));
 	if (r < 0)
 		return fault_or(v, r, 0);
-	if (!policy_fits(policy < 0 ? other->traits.policy : policy & ~RESET_ON_FORK, priority))
+	if (!policy_fits(policy < 0 ? other->policy : policy & ~RESET_ON_FORK, priority))
 		return verdict_errno(v, EINVAL);
 	if (policy >= 0) {
-		other->traits.policy = policy & ~RESET_ON_FORK;
-		other->traits.reset_on_fork = policy & RESET_ON_FORK;
+		other->policy = policy & ~RESET_ON_FORK;
+		other->reset_on_fork = policy & RESET_ON_FORK;
 	}
-	other->traits.rt_priority = priority;
+	other->rt_priority = priority;
 	return verdict_return(v, 0);
 }
 
@@ -106,36 +135,36 @@ int handle_id_sched_setparam(struct engine *e, struct task *t, struct verdict *v
 
 int handle_id_sched_getscheduler(struct engine *e, struct task *t, struct verdict *v)
 {
-	const struct task *other = target(e, t, t->call.args[0], v);
+	const struct task_traits *other = target(e, t, t->call.args[0], v);
 
 	if (!other)
 		return 0;
-	return verdict_return(v, other->traits.policy | (other->traits.reset_on_fork ? RESET_ON_FORK : 0));
+	return verdict_return(v, other->policy | (other->reset_on_fork ? RESET_ON_FORK : 0));
 }
 
 int handle_id_sched_getparam(struct engine *e, struct task *t, struct verdict *v)
 {
-	const struct task *other = target(e, t, t->call.args[0], v);
+	const struct task_traits *other = target(e, t, t->call.args[0], v);
 	int32_t priority;
 
 	if (!t->call.args[1])
 		return verdict_errno(v, EINVAL);
 	if (!other)
 		return 0;
-	priority = other->traits.rt_priority;
+	priority = other->rt_priority;
 	return fault_or(v, guest_write(e, t, t->call.args[1], &priority, sizeof(priority)), 0);
 }
 
 int handle_id_sched_rr_get_interval(struct engine *e, struct task *t, struct verdict *v)
 {
-	const struct task *other = target(e, t, t->call.args[0], v);
+	const struct task_traits *other = target(e, t, t->call.args[0], v);
 	struct timespec slice = { 0 };
 
 	if (!other)
 		return 0;
-	if (other->traits.policy == SCHED_RR)
+	if (other->policy == SCHED_RR)
 		slice.tv_nsec = ROUND_ROBIN_NS;
-	else if (other->traits.policy != SCHED_FIFO && other->traits.policy != SCHED_DEADLINE)
+	else if (other->policy != SCHED_FIFO && other->policy != SCHED_DEADLINE)
 		slice.tv_nsec = SLICE_NS;
 	return fault_or(v, guest_write(e, t, t->call.args[1], &slice, sizeof(slice)), 0);
 }
@@ -155,7 +184,7 @@ _Static_assert(sizeof(struct attr) == ATTR_SIZE1, "struct sched_attr");
 int handle_id_sched_getattr(struct engine *e, struct task *t, struct verdict *v)
 {
 	uint32_t size = (uint32_t)t->call.args[2];
-	const struct task *other;
+	const struct task_traits *other;
 	struct attr attr;
 
 	if (!t->call.args[1] || (int)t->call.args[0] < 0 || size < ATTR_SIZE0 || size > MACHINE_PAGE || t->call.args[3])
@@ -165,13 +194,13 @@ int handle_id_sched_getattr(struct engine *e, struct task *t, struct verdict *v)
 		return 0;
 	attr = (struct attr){
 		.size = size < ATTR_SIZE1 ? size : ATTR_SIZE1,
-		.policy = (uint32_t)other->traits.policy,
-		.flags = other->traits.reset_on_fork ? ATTR_RESET_ON_FORK : 0,
-		.nice = is_realtime(other->traits.policy) ? 0 : other->traits.nice,
-		.priority = (uint32_t)other->traits.rt_priority,
-		.runtime = other->traits.policy == SCHED_DEADLINE ? other->traits.dl_runtime : 0,
-		.deadline = other->traits.dl_deadline,
-		.period = other->traits.dl_period,
+		.policy = (uint32_t)other->policy,
+		.flags = other->reset_on_fork ? ATTR_RESET_ON_FORK : 0,
+		.nice = is_realtime(other->policy) ? 0 : other->nice,
+		.priority = (uint32_t)other->rt_priority,
+		.runtime = other->policy == SCHED_DEADLINE ? other->dl_runtime : 0,
+		.deadline = other->dl_deadline,
+		.period = other->dl_period,
 	};
 	return fault_or(v, guest_write(e, t, t->call.args[1], &attr, attr.size), 0);
 }
@@ -225,7 +254,7 @@ static int apply_attr(struct task_traits *traits, const struct attr *attr)
 
 int handle_id_sched_setattr(struct engine *e, struct task *t, struct verdict *v)
 {
-	struct task *other;
+	struct task_traits *other;
 	struct attr attr;
 	int r;
 
@@ -235,7 +264,7 @@ int handle_id_sched_setattr(struct engine *e, struct task *t, struct verdict *v)
 	if (r <= 0)
 		return r;
 	other = target(e, t, t->call.args[0], v);
-	return other ? verdict_return(v, apply_attr(&other->traits, &attr)) : 0;
+	return other ? verdict_return(v, apply_attr(other, &attr)) : 0;
 }
 
 /* ---- processors ---- */
@@ -248,7 +277,7 @@ static size_t mask_size(const struct engine *e)
 int handle_id_sched_getaffinity(struct engine *e, struct task *t, struct verdict *v)
 {
 	size_t size = mask_size(e), len = (uint32_t)t->call.args[1];
-	const struct task *other;
+	const struct task_traits *other;
 
 	if (len * 8 < machine_cpus(e) || len % sizeof(uint64_t))
 		return verdict_errno(v, EINVAL);
@@ -256,7 +285,7 @@ int handle_id_sched_getaffinity(struct engine *e, struct task *t, struct verdict
 	if (!other)
 		return 0;
 	size = len < size ? len : size;
-	return fault_or(v, guest_write(e, t, t->call.args[2], other->traits.cpus, size), (int64_t)size);
+	return fault_or(v, guest_write(e, t, t->call.args[2], other->cpus, size), (int64_t)size);
 }
 
 int handle_id_sched_setaffinity(struct engine *e, struct task *t, struct verdict *v)
@@ -264,7 +293,7 @@ int handle_id_sched_setaffinity(struct engine *e, struct task *t, struct verdict
 	uint64_t asked[TRAITS_CPU_WORDS] = { 0 }, any = 0;
 	size_t len = (uint32_t)t->call.args[1];
 	struct task_traits all;
-	struct task *other;
+	struct task_traits *other;
 	int r;
 
 	r = guest_read(e, t, t->call.args[2], asked, len < sizeof(asked) ? len : sizeof(asked));
@@ -278,7 +307,7 @@ int handle_id_sched_setaffinity(struct engine *e, struct task *t, struct verdict
 		any |= asked[i] &= all.cpus[i];
 	if (!any)
 		return verdict_errno(v, EINVAL);
-	memcpy(other->traits.cpus, asked, sizeof(asked));
+	memcpy(other->cpus, asked, sizeof(asked));
 	return verdict_return(v, 0);
 }
 
@@ -286,7 +315,7 @@ int handle_id_sched_setaffinity(struct engine *e, struct task *t, struct verdict
 
 enum who { WHO_PROCESS, WHO_GROUP, WHO_USER };
 
-static bool is_meant(const struct task *t, const struct task *other, enum who who, int id)
+static bool is_meant(const struct task *t, const struct walk *other, enum who who, int id)
 {
 	switch (who) {
 	case WHO_PROCESS:
@@ -301,21 +330,22 @@ static bool is_meant(const struct task *t, const struct task *other, enum who wh
 
 int handle_id_getpriority(struct engine *e, struct task *t, struct verdict *v)
 {
-	const struct task *other;
+	const struct task_traits *other;
+	struct walk w = { 0 };
 	int which = (int)t->call.args[0], best = -ESRCH;
 
 	if (which < PRIO_PROCESS || which > PRIO_USER)
 		return verdict_errno(v, EINVAL);
-	LL_FOREACH(e->tasks, other) {
-		if (is_meant(t, other, (enum who)which, (int)t->call.args[1]) && 20 - other->traits.nice > best)
-			best = 20 - other->traits.nice;
+	while ((other = walk_next(e, &w))) {
+		if (is_meant(t, &w, (enum who)which, (int)t->call.args[1]) && 20 - other->nice > best)
+			best = 20 - other->nice;
 	}
 	return verdict_return(v, best);
 }
 
-static rlim_t limit_of_nice(const struct task *t)
+static rlim_t limit_of_nice(const struct process *p)
 {
-	rlim_t limit = t->process->traits.limits[RLIMIT_NICE].rlim_cur;
+	rlim_t limit = p->traits.limits[RLIMIT_NICE].rlim_cur;
 
 	return limit > NICE_MOST - NICE_LEAST + 1 ? NICE_MOST - NICE_LEAST + 1 : limit;
 }
@@ -324,44 +354,56 @@ static rlim_t limit_of_nice(const struct task *t)
 int handle_id_setpriority(struct engine *e, struct task *t, struct verdict *v)
 {
 	int which = (int)t->call.args[0], nice = (int)t->call.args[2], found = -ESRCH, able = -1;
-	struct task *other;
+	struct task_traits *other;
+	struct walk w = { 0 };
 
 	if (which < PRIO_PROCESS || which > PRIO_USER)
 		return verdict_errno(v, EINVAL);
 	nice = nice < NICE_LEAST ? NICE_LEAST : nice > NICE_MOST ? NICE_MOST : nice;
-	LL_FOREACH(e->tasks, other) {
-		if (!is_meant(t, other, (enum who)which, (int)t->call.args[1]))
+	while ((other = walk_next(e, &w))) {
+		if (!is_meant(t, &w, (enum who)which, (int)t->call.args[1]))
 			continue;
-		if (able < 0 && nice < other->traits.nice) {
+		if (able < 0 && nice < other->nice) {
 			able = credentials_has(e, t, 1ull << CAP_SYS_NICE);
 			if (able < 0)
 				return able;
 		}
-		if (nice < other->traits.nice && able == 0 && 20 - nice > (int)limit_of_nice(other)) {
+		if (nice < other->nice && able == 0 && 20 - nice > (int)limit_of_nice(w.process)) {
 			found = -EACCES;
 			continue;
 		}
-		other->traits.nice = nice;
+		other->nice = nice;
 		found = found == -ESRCH ? 0 : found;
 	}
 	return verdict_return(v, found);
 }
 
+enum { IO_CLASS_REALTIME = 1, IO_CLASS_BEST_EFFORT, IO_CLASS_IDLE, IO_NICE_STEP = 5 };
 enum { IO_WHO_PROCESS = 1, IO_WHO_USER = 3, IO_CLASS_SHIFT = 13, IO_CLASS_MOST = 3, IO_LEVEL_MASK = 7, IO_HINT_SHIFT = 3, IO_HINT_MASK = 0x3ff };
+
+/* What nobody has set follows from policy and niceness. */
+static int effective_io_priority(const struct task_traits *traits)
+{
+	int class = traits->policy == SCHED_IDLE ? IO_CLASS_IDLE : is_realtime(traits->policy) ? IO_CLASS_REALTIME : IO_CLASS_BEST_EFFORT;
+
+	if (traits->io_priority >> IO_CLASS_SHIFT)
+		return traits->io_priority;
+	return class << IO_CLASS_SHIFT | (traits->nice - NICE_LEAST) / IO_NICE_STEP;
+}
 
 int handle_id_ioprio_get(struct engine *e, struct task *t, struct verdict *v)
 {
-	const struct task *other;
+	const struct task_traits *other;
+	struct walk w = { 0 };
 	int which = (int)t->call.args[0], best = -ESRCH, r;
 
 	if (which < IO_WHO_PROCESS || which > IO_WHO_USER)
 		return verdict_errno(v, EINVAL);
-	LL_FOREACH(e->tasks, other) {
-		if (!is_meant(t, other, (enum who)(which - IO_WHO_PROCESS), (int)t->call.args[1]))
+	while ((other = walk_next(e, &w))) {
+		if (!is_meant(t, &w, (enum who)(which - IO_WHO_PROCESS), (int)t->call.args[1]))
 			continue;
-		r = other->traits.io_priority;
-		if (best < 0 || (r && (!best || r < best)))
-			best = r;
+		r = which == IO_WHO_PROCESS ? other->io_priority : effective_io_priority(other);
+		best = best < 0 || r < best ? r : best;
 	}
 	return verdict_return(v, best);
 }
@@ -378,14 +420,15 @@ static bool io_priority_fits(int value)
 int handle_id_ioprio_set(struct engine *e, struct task *t, struct verdict *v)
 {
 	int which = (int)t->call.args[0], value = (int)t->call.args[2], found = -ESRCH;
-	struct task *other;
+	struct task_traits *other;
+	struct walk w = { 0 };
 
 	if (which < IO_WHO_PROCESS || which > IO_WHO_USER || !io_priority_fits(value))
 		return verdict_errno(v, EINVAL);
-	LL_FOREACH(e->tasks, other) {
-		if (!is_meant(t, other, (enum who)(which - IO_WHO_PROCESS), (int)t->call.args[1]))
+	while ((other = walk_next(e, &w))) {
+		if (!is_meant(t, &w, (enum who)(which - IO_WHO_PROCESS), (int)t->call.args[1]))
 			continue;
-		other->traits.io_priority = value;
+		other->io_priority = value;
 		found = 0;
 	}
 	return verdict_return(v, found);

@@ -45,12 +45,12 @@ static struct task *task_by_vtid(struct engine *e, int vtid)
 /* Clock ids below zero name the CPU clock of a process or thread (clock_getcpuclockid(3)): ~id << 3 | type. */
 static bool foreign_cpu_clock(struct engine *e, struct task *t, int clock_id, uint64_t *ret_ns)
 {
-	enum { THREAD_BIT = 4, TYPE_MASK = 3, TYPE_FD = 3 };
+	enum { THREAD_BIT = 4, TYPE_MASK = 3, TYPE_NONE = 3 };
 	int id = ~(clock_id >> 3);
 	struct process *p;
 	struct task *other;
 
-	if ((clock_id & TYPE_MASK) == TYPE_FD)
+	if ((clock_id & TYPE_MASK) == TYPE_NONE)
 		return false;
 	if (clock_id & THREAD_BIT) {
 		other = id ? task_by_vtid(e, id) : t;
@@ -60,7 +60,7 @@ static bool foreign_cpu_clock(struct engine *e, struct task *t, int clock_id, ui
 		return true;
 	}
 	p = id ? process_find(e, id) : t->process;
-	if (!p || p->zombie)
+	if (!p)
 		return false;
 	*ret_ns = p->cpu_ns;
 	return true;
@@ -165,7 +165,7 @@ static int sleep_until(struct engine *e, struct task *t, uint64_t deadline_ns, u
 	if (wait_timed_out(t))
 		return verdict_return(v, 0);
 	if (wait_interrupted(t)) {
-		left = to_timespec(t->wait.deadline_ns > e->clock.now_ns ? t->wait.deadline_ns - e->clock.now_ns : 0);
+		left = to_timespec(time_left(t->wait.deadline_ns, e->clock.now_ns));
 		r = rem_addr ? guest_write(e, t, rem_addr, &left, sizeof(left)) : 0;
 		if (r < 0)
 			return r == -EFAULT ? verdict_errno(v, EFAULT) : r;
@@ -190,6 +190,15 @@ int handle_time_nanosleep(struct engine *e, struct task *t, struct verdict *v)
 	return sleep_until(e, t, time_add(t->call.start_ns, ns), t->call.args[1], v);
 }
 
+/* The CPU clock of the caller's own thread, which stands still while it sleeps. */
+static bool is_own_thread(const struct task *t, int clock_id)
+{
+	enum { THREAD_BIT = 4 };
+	int id = ~(clock_id >> 3);
+
+	return clock_id < 0 && clock_id & THREAD_BIT && (!id || id == t->vtid);
+}
+
 int handle_time_clock_nanosleep(struct engine *e, struct task *t, struct verdict *v)
 {
 	int clock_id = (int)t->call.args[0];
@@ -198,12 +207,14 @@ int handle_time_clock_nanosleep(struct engine *e, struct task *t, struct verdict
 	struct timespec ts;
 	int r;
 
-	if (clock_id == CLOCK_THREAD_CPUTIME_ID || !any_clock(e, t, clock_id, &value))
+	if (clock_id == CLOCK_THREAD_CPUTIME_ID || clock_only_shows(clock_id))
+		return verdict_errno(v, EOPNOTSUPP);
+	if (clock_id >= 0 && !any_clock(e, t, clock_id, &value))
 		return verdict_errno(v, EINVAL);
 	r = guest_read(e, t, t->call.args[2], &ts, sizeof(ts));
 	if (r < 0)
 		return r == -EFAULT ? verdict_errno(v, EFAULT) : r;
-	if (!time_from_parts(ts.tv_sec, ts.tv_nsec, &ns))
+	if (is_own_thread(t, clock_id) || !any_clock(e, t, clock_id, &value) || !time_from_parts(ts.tv_sec, ts.tv_nsec, &ns))
 		return verdict_errno(v, EINVAL);
 	deadline = time_add(t->call.start_ns, ns);
 	if (absolute && !clock_deadline(&e->clock, clock_id, ns, &deadline))

@@ -8,27 +8,34 @@
 
 #include "base/cleanup.h"
 #include "engine/engine_internal.h"
+#include "engine/files/fdtable.h"
 #include "engine/proc/procfs_rows.h"
+#include "engine/time/timerfd.h"
 
 /* ---- fdinfo ---- */
 
 enum { ROOT_MOUNT = 20 }; /* procfs_mounts.c numbers from here; which one a file is on is not told */
 
-/* The inode behind the descriptor that is described; 0 when it cannot be told. */
-static int described_inode(const struct procfs_view *view, uint64_t *ret)
+/* The descriptor that is described; -1 when it cannot be told. */
+static int described_fd(const struct procfs_view *view)
+{
+	struct piece number = piece_of(view->rest), word;
+	uint64_t fd;
+
+	(void)piece_until(&number, '/', &word);
+	return view->task && piece_number(number, 10, &fd) && fd <= INT_MAX ? (int)fd : -1;
+}
+
+/* The inode behind it; 0 when it cannot be told. */
+static int described_inode(const struct procfs_view *view, int fd, uint64_t *ret)
 {
 	struct guest *g = view->e->g;
-	struct piece number = piece_of(view->rest), word;
 	struct procfs_identity id;
 	struct file_stat stat;
-	uint64_t fd;
 	int handle, r;
 
 	*ret = 0;
-	(void)piece_until(&number, '/', &word);
-	if (!view->task || !piece_number(number, 10, &fd) || fd > INT_MAX)
-		return 0;
-	handle = g->ops->fd_borrow(g, view->task->id, (int)fd);
+	handle = fd < 0 ? fd : g->ops->fd_borrow(g, view->task->id, fd);
 	if (handle < 0)
 		return 0;
 	r = g->ops->handle_stat(g, handle, &stat);
@@ -76,27 +83,34 @@ static int put_watch_line(const struct procfs_view *view, struct piece line, FIL
 
 int procfs_filter_fdinfo(const struct procfs_view *view, FILE *out)
 {
-	/* numbers of the whole host's, and times that ran on its clock */
-	static const char *const zeroed[] = { "eventfd-id", "it_value", "it_interval", "ticks" };
+	static const char *const of_timer[] = { "clockid", "ticks", "settime flags", "it_value", "it_interval" };
+	int fd = described_fd(view), r = 0;
 	struct piece text = view->text, line, key, rest;
+	const struct fd_info *info;
+	bool timer = false;
 	uint64_t ino;
-	int r;
 
-	r = described_inode(view, &ino);
+	if (fd >= 0 && fdtable_info(view->e, view->task, fd, &info) == 0)
+		timer = info->kind == FD_TIMERFD;
+	r = described_inode(view, fd, &ino);
 	while (r == 0 && piece_line(&text, &line)) {
 		rest = line;
 		(void)piece_until(&rest, ':', &key);
-		for (size_t i = 0; i < ARRAY_SIZE(zeroed); i++)
-			if (piece_is(key, zeroed[i]))
-				rest.n = 0;
+		if (timer && piece_is(key, of_timer[0]) && fdtable_info(view->e, view->task, fd, &info) == 0)
+			(void)timerfd_describe(view->e, info, out);
+		for (size_t i = 0; i < ARRAY_SIZE(of_timer) && timer && key.n; i++)
+			if (piece_is(key, of_timer[i]))
+				key.n = 0;
+		if (!key.n)
+			continue;
 		if (piece_is(key, "mnt_id"))
 			fprintf(out, "mnt_id:\t%d\n", ROOT_MOUNT);
 		else if (piece_is(key, "ino"))
 			fprintf(out, "ino:\t%" PRIu64 "\n", ino);
 		else if (piece_is(key, "tfd") || piece_starts(key, "inotify"))
 			r = put_watch_line(view, line, out);
-		else if (!rest.n)
-			fprintf(out, "%.*s: 0\n", PIECE_ARG(key));
+		else if (piece_is(key, "eventfd-id"))
+			fputs("eventfd-id: 0\n", out); /* counts the whole host's */
 		else if (!piece_is(key, "lock"))
 			fprintf(out, "%.*s\n", PIECE_ARG(line));
 	}

@@ -10,7 +10,7 @@
 
 enum { PROCFS_RESIDENT_KB = 4096 }; /* what every process is said to have in memory */
 
-/* procfs_stat.c: 'R', 'S' ... as Linux would say of a task that does what the guest's does; its traits, of a zombie those of a fresh one. */
+/* procfs_stat.c: 'R', 'S' ... as Linux would say of a task that does what the guest's does; its traits, of a zombie those that it had. */
 char procfs_state_letter(const struct procfs_view *view);
 struct task_traits procfs_traits(const struct procfs_view *view);
 bool procfs_is_realtime(const struct task_traits *traits);

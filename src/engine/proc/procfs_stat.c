@@ -46,13 +46,15 @@ char procfs_state_letter(const struct procfs_view *view)
 	return 'S';
 }
 
-/* Traits of the task; of a zombie, those of a fresh one. */
+/* Traits of the task; of a zombie, those that it had; of what is not the guest's, those of a fresh one. */
 struct task_traits procfs_traits(const struct procfs_view *view)
 {
 	struct task_traits traits;
 
 	if (view->task)
 		return view->task->traits;
+	if (view->process)
+		return view->process->remains;
 	task_traits_init(&traits, machine_cpus(view->e));
 	return traits;
 }

@@ -13,6 +13,13 @@ uint64_t time_add(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? TIME_NEVER : sum;
 }
 
+uint64_t time_left(uint64_t deadline_ns, uint64_t now_ns)
+{
+	uint64_t rest = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+
+	return rest < INT64_MAX ? rest : INT64_MAX;
+}
+
 bool time_from_parts(int64_t seconds, int64_t nanoseconds, uint64_t *ret_ns)
 {
 	uint64_t ns;
@@ -58,6 +65,14 @@ static bool clock_origin(const struct clock *c, int clock_id, uint64_t *ret_ns)
 	default:
 		return false;
 	}
+}
+
+bool clock_only_shows(int clock_id)
+{
+	enum { KIND_MASK = 7, KIND_DEVICE = 3 };
+
+	return clock_id < 0 ? (clock_id & KIND_MASK) == KIND_DEVICE
+			    : clock_id == CLOCK_MONOTONIC_RAW || clock_id == CLOCK_REALTIME_COARSE || clock_id == CLOCK_MONOTONIC_COARSE;
 }
 
 bool clock_value(const struct clock *c, int clock_id, uint64_t *ret_ns)

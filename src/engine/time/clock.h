@@ -33,8 +33,14 @@ bool clock_value(const struct clock *c, int clock_id, uint64_t *ret_ns);
 /* Run time at which the clock `clock_id` will show value_ns (absolute timeouts); now or earlier when that is past. */
 bool clock_deadline(const struct clock *c, int clock_id, uint64_t value_ns, uint64_t *ret_run_ns);
 
+/* Is it a clock that can only be read: nobody sleeps by it, and no timer counts it (EOPNOTSUPP)? Clocks of devices are (dynamic posix clocks). */
+bool clock_only_shows(int clock_id);
+
 /* a + b, saturated. */
 uint64_t time_add(uint64_t a, uint64_t b);
+
+/* From now to a deadline, 0 when that is past. Never more than the kernel's own longest time (KTIME_MAX). */
+uint64_t time_left(uint64_t deadline_ns, uint64_t now_ns);
 
 /* Seconds and nanoseconds as a duration; false when out of range as Linux would say EINVAL. */
 bool time_from_parts(int64_t seconds, int64_t nanoseconds, uint64_t *ret_ns);

@@ -100,7 +100,7 @@ static uint64_t left(bool armed, uint64_t deadline_ns, uint64_t now_ns)
 {
 	if (!armed)
 		return 0;
-	return deadline_ns > now_ns + 1000 ? deadline_ns - now_ns : 1000;
+	return deadline_ns > now_ns + 1000 ? time_left(deadline_ns, now_ns) : 1000;
 }
 
 static void itimer_set(struct engine *e, struct process *p, int which, uint64_t value_ns, uint64_t interval_ns)
@@ -139,28 +139,35 @@ static struct itimerval to_itimerval(uint64_t value_ns, uint64_t interval_ns)
 	};
 }
 
-static int write_old(struct engine *e, struct task *t, uint64_t addr, int which, struct verdict *v)
+static struct itimerval itimer_get(struct engine *e, struct process *p, int which)
 {
-	struct itimer *it = &t->process->itimers.interval[which];
-	struct itimerval old;
+	const struct itimer *it = &p->itimers.interval[which];
+
+	return to_itimerval(left(it->armed, it->deadline_ns, itimer_now(e, p, which)), it->interval_ns);
+}
+
+static int write_value(struct engine *e, struct task *t, uint64_t addr, const struct itimerval *value, struct verdict *v)
+{
 	int r;
 
-	old = to_itimerval(left(it->armed, it->deadline_ns, itimer_now(e, t->process, which)), it->interval_ns);
-	r = guest_write(e, t, addr, &old, sizeof(old));
+	r = guest_write(e, t, addr, value, sizeof(*value));
 	return r == -EFAULT ? verdict_errno(v, EFAULT) : r < 0 ? r : verdict_return(v, 0);
 }
 
 int handle_time_getitimer(struct engine *e, struct task *t, struct verdict *v)
 {
+	struct itimerval value;
+
 	if (t->call.args[0] >= ITIMERS)
 		return verdict_errno(v, EINVAL);
-	return write_old(e, t, t->call.args[1], (int)t->call.args[0], v);
+	value = itimer_get(e, t->process, (int)t->call.args[0]);
+	return write_value(e, t, t->call.args[1], &value, v);
 }
 
 int handle_time_setitimer(struct engine *e, struct task *t, struct verdict *v)
 {
 	uint64_t value, interval;
-	struct itimerval new = { 0 };
+	struct itimerval new = { 0 }, old;
 	int r;
 
 	if (t->call.args[0] >= ITIMERS)
@@ -172,12 +179,10 @@ int handle_time_setitimer(struct engine *e, struct task *t, struct verdict *v)
 	    !time_from_parts(new.it_value.tv_sec, new.it_value.tv_usec * 1000, &value) ||
 	    !time_from_parts(new.it_interval.tv_sec, new.it_interval.tv_usec * 1000, &interval))
 		return verdict_errno(v, EINVAL);
-	verdict_return(v, 0);
-	r = t->call.args[2] ? write_old(e, t, t->call.args[2], (int)t->call.args[0], v) : 0;
-	if (r < 0 || v->value < 0)
-		return r;
+	old = itimer_get(e, t->process, (int)t->call.args[0]);
 	itimer_set(e, t->process, (int)t->call.args[0], value, interval);
-	return verdict_return(v, 0);
+	/* The timer is set even when nobody can be told what it was. */
+	return t->call.args[2] ? write_value(e, t, t->call.args[2], &old, v) : verdict_return(v, 0);
 }
 
 int handle_time_alarm(struct engine *e, struct task *t, struct verdict *v)

@@ -35,17 +35,20 @@ static struct posix_timer *posix_find(struct process *p, int id)
 	return NULL;
 }
 
-static struct task *target_task(struct engine *e, const struct posix_timer *pt)
+static struct task *thread_of(const struct engine *e, const struct process *p, int vtid)
 {
 	struct task *t;
 
-	if (pt->how != SIGEV_THREAD_ID)
-		return itimers_any_task(e, pt->process);
 	LL_FOREACH(e->tasks, t) {
-		if (t->vtid == pt->vtid && t->process == pt->process)
+		if (t->vtid == vtid && t->process == p)
 			return t;
 	}
 	return NULL;
+}
+
+static struct task *target_task(struct engine *e, const struct posix_timer *pt)
+{
+	return pt->how == SIGEV_THREAD_ID ? thread_of(e, pt->process, pt->vtid) : itimers_any_task(e, pt->process);
 }
 
 /* Expired n times. While its signal is pending, further expiries only count. */
@@ -71,18 +74,6 @@ static int posix_fire(struct engine *e, struct posix_timer *pt, uint64_t n)
 	return itimers_queue_signal(e, pt->process, t, pt->how == SIGEV_THREAD_ID, &info);
 }
 
-/* The thread that a CPU clock counts for; NULL when it is dead. */
-static struct task *clocked_task(const struct engine *e, const struct posix_timer *pt)
-{
-	struct task *t;
-
-	LL_FOREACH(e->tasks, t) {
-		if (t->process == pt->process && t->vtid == pt->cpu_vtid)
-			return t;
-	}
-	return NULL;
-}
-
 /* What the timer counts, as of now: run time, or CPU time. False when it does not go on. */
 static bool posix_now(const struct engine *e, const struct posix_timer *pt, uint64_t *ret_ns)
 {
@@ -91,7 +82,7 @@ static bool posix_now(const struct engine *e, const struct posix_timer *pt, uint
 	*ret_ns = pt->cpu ? pt->process->cpu_ns : e->clock.now_ns;
 	if (!pt->cpu || !pt->cpu_vtid)
 		return true;
-	t = clocked_task(e, pt);
+	t = thread_of(e, pt->process, pt->cpu_vtid); /* which may be dead */
 	*ret_ns = t ? t->cpu_ns : pt->deadline_ns;
 	return t;
 }
@@ -178,7 +169,7 @@ void itimers_delivered(struct process *p, siginfo_t *info)
  */
 static bool posix_clock(const struct engine *e, struct task *t, int clock_id, struct posix_timer *pt)
 {
-	enum { THREAD_BIT = 4, TYPE_MASK = 3, TYPE_FD = 3 };
+	enum { THREAD_BIT = 4, TYPE_MASK = 3, TYPE_NONE = 3 };
 	int id = ~(clock_id >> 3);
 	struct clock c = { 0 };
 	uint64_t ns;
@@ -190,12 +181,35 @@ static bool posix_clock(const struct engine *e, struct task *t, int clock_id, st
 		pt->cpu_vtid = t->vtid;
 	if (clock_id >= 0)
 		return true;
-	if ((clock_id & TYPE_MASK) == TYPE_FD)
+	if ((clock_id & TYPE_MASK) == TYPE_NONE)
 		return false;
 	if (!(clock_id & THREAD_BIT))
 		return !id || id == t->process->vpid;
 	pt->cpu_vtid = id ? id : t->vtid;
-	return clocked_task(e, pt);
+	return thread_of(e, pt->process, pt->cpu_vtid);
+}
+
+/* Is what the timer is to do something that it can do? A signal that nobody gets may have any number. */
+static bool can_notify(const struct engine *e, const struct task *t, const struct sigevent *sev)
+{
+	enum { SIGNAL_MAX = 64 };
+	const struct task *to;
+
+	switch (sev->sigev_notify) {
+	case SIGEV_NONE:
+		return true;
+	case SIGEV_SIGNAL:
+	case SIGEV_THREAD:
+		break;
+	case SIGEV_THREAD_ID:
+		to = thread_of(e, t->process, sev->_sigev_un._tid);
+		if (!to)
+			return false;
+		break;
+	default:
+		return false;
+	}
+	return sev->sigev_signo > 0 && sev->sigev_signo <= SIGNAL_MAX;
 }
 
 int handle_timer_create(struct engine *e, struct task *t, struct verdict *v)
@@ -208,8 +222,9 @@ int handle_timer_create(struct engine *e, struct task *t, struct verdict *v)
 	r = t->call.args[1] ? guest_read(e, t, t->call.args[1], &sev, sizeof(sev)) : 0;
 	if (r < 0)
 		return r == -EFAULT ? verdict_errno(v, EFAULT) : r;
-	if (!posix_clock(e, t, (int)t->call.args[0], &clocked) || sev.sigev_signo < 0 || sev.sigev_signo > 64 ||
-	    (sev.sigev_notify != SIGEV_NONE && !sev.sigev_signo))
+	if (clock_only_shows((int)t->call.args[0]))
+		return verdict_errno(v, EOPNOTSUPP);
+	if (!posix_clock(e, t, (int)t->call.args[0], &clocked) || !can_notify(e, t, &sev))
 		return verdict_errno(v, EINVAL);
 	id = timers->next_id;
 	r = guest_write(e, t, t->call.args[2], &id, sizeof(id));
@@ -241,7 +256,9 @@ static struct itimerspec posix_value(struct engine *e, const struct posix_timer 
 
 	(void)posix_now(e, pt, &now);
 	if (pt->armed)
-		rest = pt->deadline_ns > now ? pt->deadline_ns - now : 1;
+		rest = time_left(pt->deadline_ns, now);
+	if (pt->armed && !rest) /* 0 would be: disarmed */
+		rest = 1;
 	return (struct itimerspec){
 		.it_value = { (time_t)(rest / NS_PER_S), (long)(rest % NS_PER_S) },
 		.it_interval = { (time_t)(pt->interval_ns / NS_PER_S), (long)(pt->interval_ns % NS_PER_S) },
@@ -268,18 +285,15 @@ int handle_timer_settime(struct engine *e, struct task *t, struct verdict *v)
 	uint64_t value, interval, now;
 	int r;
 
-	if (!pt)
+	if (!t->call.args[2])
 		return verdict_errno(v, EINVAL);
 	r = guest_read(e, t, t->call.args[2], &new, sizeof(new));
 	if (r < 0)
 		return r == -EFAULT ? verdict_errno(v, EFAULT) : r;
-	if (!time_from_parts(new.it_value.tv_sec, new.it_value.tv_nsec, &value) ||
+	if (!pt || !time_from_parts(new.it_value.tv_sec, new.it_value.tv_nsec, &value) ||
 	    !time_from_parts(new.it_interval.tv_sec, new.it_interval.tv_nsec, &interval))
 		return verdict_errno(v, EINVAL);
 	old = posix_value(e, pt);
-	r = t->call.args[3] ? guest_write(e, t, t->call.args[3], &old, sizeof(old)) : 0;
-	if (r < 0)
-		return r == -EFAULT ? verdict_errno(v, EFAULT) : r;
 	timers_disarm(&e->timers, &pt->timer);
 	pt->armed = value != 0;
 	pt->interval_ns = interval;
@@ -292,7 +306,9 @@ int handle_timer_settime(struct engine *e, struct task *t, struct verdict *v)
 		(void)clock_deadline(&e->clock, pt->clock_id, value, &pt->deadline_ns);
 	if (pt->armed && !pt->cpu)
 		timers_arm(&e->timers, &pt->timer, pt->deadline_ns);
-	return verdict_return(v, 0);
+	/* The timer is set even when nobody can be told what it was. */
+	r = t->call.args[3] ? guest_write(e, t, t->call.args[3], &old, sizeof(old)) : 0;
+	return r == -EFAULT ? verdict_errno(v, EFAULT) : r < 0 ? r : verdict_return(v, 0);
 }
 
 int handle_timer_getoverrun(struct engine *e, struct task *t, struct verdict *v)

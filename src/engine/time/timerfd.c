@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timerfd.h>
@@ -146,8 +147,7 @@ int handle_timerfd_create(struct engine *e, struct task *t, struct verdict *v)
 
 	if (flags & ~(TFD_NONBLOCK | TFD_CLOEXEC))
 		return verdict_errno(v, EINVAL);
-	if (clock_id == CLOCK_MONOTONIC_RAW || clock_id == CLOCK_MONOTONIC_COARSE || clock_id == CLOCK_REALTIME_COARSE ||
-	    clock_id == CLOCK_TAI || !clock_value(&e->clock, clock_id, &now))
+	if (clock_only_shows(clock_id) || clock_id == CLOCK_TAI || !clock_value(&e->clock, clock_id, &now))
 		return verdict_errno(v, EINVAL);
 	r = sweep(e);
 	if (r < 0)
@@ -178,20 +178,21 @@ static struct itimerspec value_of(struct engine *e, const struct timerfd *tfd)
 	uint64_t rest = 0;
 
 	if (tfd->armed)
-		rest = tfd->deadline_ns > e->clock.now_ns ? tfd->deadline_ns - e->clock.now_ns : 1;
+		rest = time_left(tfd->deadline_ns, e->clock.now_ns);
+	if (tfd->armed && !rest) /* 0 would be: disarmed */
+		rest = 1;
 	return (struct itimerspec){
 		.it_value = { (time_t)(rest / NS_PER_S), (long)(rest % NS_PER_S) },
 		.it_interval = { (time_t)(tfd->interval_ns / NS_PER_S), (long)(tfd->interval_ns % NS_PER_S) },
 	};
 }
 
-static int write_value(struct engine *e, struct task *t, uint64_t addr, const struct timerfd *tfd)
+static int write_value(struct engine *e, struct task *t, uint64_t addr, const struct itimerspec *value, struct verdict *v)
 {
-	struct itimerspec value = value_of(e, tfd);
 	int r;
 
-	r = guest_write(e, t, addr, &value, sizeof(value));
-	return r == -EFAULT ? EFAULT : r;
+	r = guest_write(e, t, addr, value, sizeof(*value));
+	return r == -EFAULT ? verdict_errno(v, EFAULT) : r < 0 ? r : verdict_return(v, 0);
 }
 
 static int set(struct engine *e, struct timerfd *tfd, bool absolute, uint64_t value_ns, uint64_t interval_ns)
@@ -212,7 +213,7 @@ int handle_timerfd_settime(struct engine *e, struct task *t, struct verdict *v)
 {
 	const uint64_t *a = t->call.args;
 	uint64_t value, interval;
-	struct itimerspec new;
+	struct itimerspec new, old;
 	struct timerfd *tfd;
 	int r;
 
@@ -224,25 +225,46 @@ int handle_timerfd_settime(struct engine *e, struct task *t, struct verdict *v)
 	    !time_from_parts(new.it_interval.tv_sec, new.it_interval.tv_nsec, &interval))
 		return verdict_errno(v, EINVAL);
 	r = of_descriptor(e, t, (int)a[0], &tfd);
-	if (!r && a[3])
-		r = write_value(e, t, a[3], tfd);
 	if (r)
 		return r < 0 ? r : verdict_errno(v, r);
+	old = value_of(e, tfd);
+	tfd->flags = (unsigned)a[1];
 	/* The clock is never set, so that TFD_TIMER_CANCEL_ON_SET has nothing to cancel. */
 	r = set(e, tfd, a[1] & TFD_TIMER_ABSTIME, value, interval);
 	e->io_dirty = true;
-	return r < 0 ? r : verdict_return(v, 0);
+	if (r < 0)
+		return r;
+	/* The timer is set even when nobody can be told what it was. */
+	return a[3] ? write_value(e, t, a[3], &old, v) : verdict_return(v, 0);
 }
 
 int handle_timerfd_gettime(struct engine *e, struct task *t, struct verdict *v)
 {
+	struct itimerspec value;
 	struct timerfd *tfd;
 	int r;
 
 	r = of_descriptor(e, t, (int)t->call.args[0], &tfd);
-	if (!r)
-		r = write_value(e, t, t->call.args[1], tfd);
-	return r < 0 ? r : verdict_return(v, -r);
+	if (r)
+		return r < 0 ? r : verdict_errno(v, r);
+	value = value_of(e, tfd);
+	return write_value(e, t, t->call.args[1], &value, v);
+}
+
+bool timerfd_describe(struct engine *e, const struct fd_info *info, FILE *out)
+{
+	const struct timerfd *tfd = info->kind == FD_TIMERFD ? find(e, info->beacon) : NULL;
+	struct itimerspec value;
+
+	if (!tfd)
+		return false;
+	value = value_of(e, tfd);
+	if (!tfd->armed)
+		value.it_value = (struct timespec){ 0 };
+	fprintf(out, "clockid: %d\nticks: %llu\nsettime flags: 0%o\n", tfd->clock_id, (unsigned long long)tfd->ticks, tfd->flags);
+	fprintf(out, "it_value: (%lld, %ld)\nit_interval: (%lld, %ld)\n", (long long)value.it_value.tv_sec, value.it_value.tv_nsec,
+		(long long)value.it_interval.tv_sec, value.it_interval.tv_nsec);
+	return true;
 }
 
 int read_timerfd(struct engine *e, struct task *t, const struct read_request *request, struct verdict *v)

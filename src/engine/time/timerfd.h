@@ -8,11 +8,13 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/socket.h>
 
 #include "engine/time/timers.h"
 
 struct engine;
+struct fd_info;
 struct task;
 
 struct timerfd {
@@ -21,6 +23,7 @@ struct timerfd {
 	int id;     /* of its beacon, from 1 */
 	int handle; /* ours, until a sweep finds that no guest has one */
 	int clock_id;
+	unsigned flags; /* of the last timerfd_settime(2) */
 	bool armed;
 	bool sent; /* has been in a message: that no guest has it now may be because it is on its way */
 	uint64_t interval_ns, deadline_ns;
@@ -34,6 +37,9 @@ struct timerfds {
 };
 
 void timerfds_deinit(struct engine *e);
+
+/* The lines of a timerfd's fdinfo that are about its timer. False when the descriptor is none of ours. */
+bool timerfd_describe(struct engine *e, const struct fd_info *info, FILE *out);
 
 /* The task sends a message (struct msghdr) with control data: timerfds in it are not let go any more. 0 or -errno. */
 int timerfds_sent(struct engine *e, struct task *t, const struct msghdr *message);
