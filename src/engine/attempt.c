@@ -10,7 +10,7 @@
 #include "engine/wait.h"
 
 /* The kernel's codes for "a signal came": ERESTARTSYS, NOINTR, NOHAND, RESTARTBLOCK. */
-static bool gave_up(int64_t result)
+bool attempt_gave_up(int64_t result)
 {
 	return result == -EINTR || (result <= -512 && result >= -516);
 }
@@ -23,7 +23,7 @@ static bool same_call(const struct task *t)
 static int attempt_done(struct engine *e, struct task *t, uint64_t deadline_ns, struct verdict *v)
 {
 	v->kind = VERDICT_GO;
-	if (!gave_up(t->call.result)) {
+	if (!attempt_gave_up(t->call.result)) {
 		e->event_dirty = true;
 		return 0;
 	}

@@ -7,6 +7,7 @@
 #ifndef HS_ENGINE_ATTEMPT_H
 #define HS_ENGINE_ATTEMPT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct engine;
@@ -18,5 +19,8 @@ struct verdict;
  * (positive errno).
  */
 int attempt_call(struct engine *e, struct task *t, uint64_t deadline_ns, int timeout_error, struct verdict *v);
+
+/* Is it the result of an attempt that would have slept? */
+bool attempt_gave_up(int64_t result);
 
 #endif

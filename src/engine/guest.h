@@ -199,6 +199,11 @@ struct guest_ops {
 
 	/* Lets the task go on as the verdict says (verdict.h). The task is stopped or parked. */
 	int (*resume)(struct guest *g, int task, const struct verdict *v);
+	/*
+	 * Changes the arguments of the call that the task is parked in, or has just returned from (EVENT_DONE; a call that is restarted then has
+	 * them). It is the caller's to put back what the guest had, before its code runs. -EBUSY: a signal is on its way to the task. May be NULL.
+	 */
+	int (*set_args)(struct guest *g, int task, const uint64_t args[6]);
 	/* Waits for the next event of any task. */
 	int (*wait)(struct guest *g, struct event *ret_event);
 

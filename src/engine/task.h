@@ -114,6 +114,7 @@ struct process {
 	struct task *leader;
 	struct itimers itimers;
 	struct process_traits traits;
+	struct task_traits remains; /* of a zombie: the traits that its leader had */
 	uint64_t born_ns; /* run time */
 };
 
@@ -161,6 +162,14 @@ struct task {
 		uint64_t args[6];
 		uint64_t deadline_ns;
 	} attempt;
+	struct {                  /* a call with several messages, done in parts (handle_messages.c) */
+		bool on;
+		int nr;
+		uint64_t args[6]; /* the guest's */
+		uint64_t part[6]; /* those of the part that is under way */
+		uint64_t moved;   /* messages */
+		uint64_t deadline_ns;
+	} messages;
 	int hold; /* -1, or a handle that is kept until the task's next event */
 	uint64_t born_ns; /* run time */
 	struct task_spin spin;

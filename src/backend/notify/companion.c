@@ -99,6 +99,21 @@ int companion_set_result(pid_t tid, int64_t result)
 	return request(PTRACE_POKEUSER, tid, (void *)offsetof(struct user, regs.rax), (void *)(intptr_t)result);
 }
 
+int companion_set_args(pid_t tid, const uint64_t args[6])
+{
+	struct user_regs_struct regs;
+
+	if (ptrace(PTRACE_GETREGS, tid, NULL, &regs) < 0)
+		return errno == ESRCH ? 0 : -errno;
+	regs.rdi = args[0];
+	regs.rsi = args[1];
+	regs.rdx = args[2];
+	regs.r10 = args[3];
+	regs.r8 = args[4];
+	regs.r9 = args[5];
+	return request(PTRACE_SETREGS, tid, NULL, &regs);
+}
+
 int companion_get_siginfo(pid_t tid, siginfo_t *ret_info)
 {
 	return ptrace(PTRACE_GETSIGINFO, tid, NULL, ret_info) < 0 ? -errno : 0;

@@ -115,6 +115,28 @@ int look_registers(struct notify *n, int task, struct user_regs_struct *ret_regs
 	return r < 0 ? r : look;
 }
 
+int notify_set_args(struct guest *g, int task, const uint64_t args[6])
+{
+	struct notify *n = notify_of(g);
+	struct notify_task *t = tasks_by_number(&n->tasks, task);
+	int set, r, status;
+
+	if (!t || t->where == WHERE_DEAD)
+		return -ESRCH;
+	if (t->where == WHERE_STOP)
+		return companion_set_args(t->tid, args);
+	if (t->where != WHERE_CALL)
+		return -EBUSY;
+	r = check_no_signal(n, task);
+	if (r == 0)
+		r = stop_on_the_way(n, t, &status);
+	if (r < 0)
+		return r;
+	set = companion_set_args(t->tid, args);
+	r = park_again(n, t, companion_go);
+	return r < 0 ? r : set;
+}
+
 int look_follow_call(struct notify *n, struct notify_task *t)
 {
 	int signo = 0, status, r;

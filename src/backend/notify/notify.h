@@ -199,6 +199,7 @@ int companion_step(pid_t tid, int *ret_status);
 int companion_listen(pid_t tid);
 int companion_get_result(pid_t tid, int64_t *ret_result);
 int companion_set_result(pid_t tid, int64_t result);
+int companion_set_args(pid_t tid, const uint64_t args[6]);
 int companion_get_siginfo(pid_t tid, siginfo_t *ret_info);
 int companion_set_siginfo(pid_t tid, const siginfo_t *info);
 /* What PTRACE_EVENT_* has to say: the child, or the former thread id. 0 when the task is dying. */
@@ -241,6 +242,7 @@ int notify_handles_poll(struct guest *g, struct handle_poll *polls, size_t n_pol
 ssize_t notify_handle_read(struct guest *g, int handle, void *buf, size_t len);
 ssize_t notify_handle_write(struct guest *g, int handle, const void *buf, size_t len);
 int notify_pidfd_target(struct guest *g, int task, int fd);
+int notify_set_args(struct guest *g, int task, const uint64_t args[6]);
 ssize_t notify_handle_read_at(struct guest *g, int handle, void *buf, size_t len, int64_t position);
 int notify_outside_pending(struct guest *g);
 void handles_init(struct notify *n);

@@ -36,6 +36,7 @@ static const struct guest_ops notify_ops = {
 	.handle_read = notify_handle_read,
 	.handle_write = notify_handle_write,
 	.pidfd_target = notify_pidfd_target,
+	.set_args = notify_set_args,
 	.set_limit = notify_set_limit,
 	.path_info = notify_path_info,
 	.path_bytes = notify_path_bytes,

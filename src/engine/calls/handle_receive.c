@@ -160,10 +160,11 @@ static int receive(struct engine *e, struct task *t, const struct receive *call,
 	if (wants_all(info, call->flags) && call->plain)
 		return receive_all(e, t, info, call, v);
 	r = 0;
-	if (call->flags & (MSG_DONTWAIT | MSG_OOB)) /* nobody waits for a byte out of band */
+	/* Nobody waits for a byte out of band, or for errors, which only some kinds have. */
+	if (call->flags & (MSG_DONTWAIT | MSG_OOB) || (call->flags & MSG_ERRQUEUE && info->kind == FD_INET))
 		verdict_continue(v);
 	else
-		r = call_when_ready(e, t, (int)t->call.args[0], call->flags & MSG_ERRQUEUE ? POLLERR : POLLIN, v);
+		r = call_when_ready(e, t, (int)t->call.args[0], POLLIN, v);
 	if (r == 0 && v->kind == VERDICT_CONTINUE)
 		return receive_now(e, t, info, call, v);
 	return r;
@@ -223,46 +224,4 @@ int handle_io_recvmsg(struct engine *e, struct task *t, struct verdict *v)
 		call.flags &= ~MSG_WAITALL; /* the kernel says what is wrong */
 	}
 	return receive(e, t, &call, v);
-}
-
-/* ---- many messages: none is waited for once some are there ---- */
-
-static int recvmmsg_done(struct engine *e, struct task *t, struct verdict *v)
-{
-	uint64_t addr = t->call.args[1];
-	const struct fd_info *info;
-	int r;
-
-	r = t->call.result > 0 ? fdtable_info(e, t, (int)t->call.args[0], &info) : -EBADF;
-	for (int64_t i = 0; r == 0 && i < t->call.result; i++, addr += sizeof(struct mmsghdr))
-		r = socket_stamp_message(e, t, info, addr, t->call.scratch[0]);
-	(void)v;
-	return r == -EBADF || r == -EFAULT ? 0 : r;
-}
-
-int handle_io_recvmmsg(struct engine *e, struct task *t, struct verdict *v)
-{
-	const struct fd_info *info;
-	struct msghdr first = { 0 };
-	bool stamps;
-	int r;
-
-	if (netlink_serves(e, t, (int)t->call.args[0], &info))
-		return netlink_recvmmsg(e, t, info, v);
-	if (t->call.done) {
-		r = recvmmsg_done(e, t, v);
-		if (r < 0)
-			return r;
-	}
-	r = fdtable_info(e, t, (int)t->call.args[0], &info);
-	if (r < 0)
-		return r == -EBADF ? verdict_continue(v) : r;
-	if (!t->call.done) {
-		stamps = socket_received(e, info);
-		if (stamps && guest_read(e, t, t->call.args[1], &first, sizeof(first)) == 0)
-			t->call.scratch[0] = first.msg_controllen; /* all messages have room for the same, or none gets what lacks room */
-		if (t->call.args[3] & MSG_DONTWAIT)
-			return stamps ? verdict_hook(v) : verdict_continue(v);
-	}
-	return attempt_call(e, t, socket_deadline(e, t, info, true), EAGAIN, v);
 }

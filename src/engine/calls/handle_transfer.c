@@ -104,7 +104,7 @@ int handle_io_sendfile(struct engine *e, struct task *t, struct verdict *v)
 		r = fdtable_info(e, t, (int)t->call.args[0], &out_info);
 	if (r < 0)
 		return r == -EBADF ? verdict_errno(v, EBADF) : r;
-	if (!fd_may_block(out_info->kind)) {
+	if (!fd_may_block(out_info->kind) || fd_never_waits(out_info, POLLOUT)) {
 		r = file_changed(e, out_info->dev, out_info->ino);
 		return r < 0 ? r : verdict_continue(v);
 	}
@@ -152,7 +152,7 @@ static int end_ready(struct engine *e, struct task *t, int fd, short events, boo
 	r = fdtable_info(e, t, fd, &info);
 	if (r < 0)
 		return r;
-	if (!fd_may_block(info->kind))
+	if (!fd_may_block(info->kind) || fd_never_waits(info, events))
 		return 1;
 	wait_drop(e, t);
 	r = wait_fd(e, t, fd, events);
@@ -329,34 +329,4 @@ int handle_io_vmsplice(struct engine *e, struct task *t, struct verdict *v)
 	else
 		r = ends_wait(e, t, -1, fd, t->call.args[3], v);
 	return r <= 0 ? r : verdict_continue(v);
-}
-
-/* What the messages carry, before they are on their way. */
-static int note_messages(struct engine *e, struct task *t)
-{
-	enum { MESSAGES_MAX = 1024 }; /* UIO_MAXIOV */
-	struct mmsghdr message;
-	int r = 0;
-
-	for (uint64_t i = 0; i < t->call.args[2] && i < MESSAGES_MAX && r >= 0; i++) {
-		r = guest_read(e, t, t->call.args[1] + i * sizeof(message), &message, sizeof(message));
-		if (r >= 0)
-			r = timerfds_sent(e, t, &message.msg_hdr);
-	}
-	return r == -EFAULT ? 0 : r;
-}
-
-int handle_io_sendmmsg(struct engine *e, struct task *t, struct verdict *v)
-{
-	const struct fd_info *info;
-	int r;
-
-	if (netlink_serves(e, t, (int)t->call.args[0], &info))
-		return netlink_sendmmsg(e, t, info, v);
-	r = t->call.first && e->timerfds.n ? note_messages(e, t) : 0;
-	if (r < 0)
-		return r;
-	if (t->call.args[3] & MSG_DONTWAIT)
-		return verdict_continue(v);
-	return attempt_call(e, t, TIME_NEVER, EAGAIN, v);
 }

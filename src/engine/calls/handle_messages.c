@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Calls that move several messages: sendmmsg(2), recvmmsg(2). One that sleeps in the middle and is woken for our sake returns early, and recvmmsg
+ * leaves the reason to the next call on the socket (net/socket.c: do_recvmmsg). So each is made in parts: the kernel moves what goes without
+ * sleep, the call comes back with the arguments of the rest, and at the end the guest has its own arguments and the sum.
+ *
+ * The time limit of recvmmsg is looked at behind each message only, as by Linux: what has no message to end it waits for ever.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "engine/attempt.h"
+#include "engine/engine_internal.h"
+#include "engine/calls/handle_netlink.h"
+#include "engine/calls/handlers.h"
+#include "engine/files/readers.h"
+#include "engine/net/sockets.h"
+#include "engine/time/clock.h"
+#include "engine/time/timerfd.h"
+#include "engine/wait.h"
+
+enum { AT_MESSAGES = 1, AT_COUNT, AT_FLAGS, AT_TIMEOUT, MESSAGES_MAX = 1024 /* UIO_MAXIOV */ };
+
+/* ---- parts ---- */
+
+/* The call is the next part of the one that is under way. */
+static bool is_part(const struct task *t)
+{
+	return t->messages.on && t->messages.nr == t->call.nr && !memcmp(t->messages.part, t->call.args, sizeof(t->messages.part));
+}
+
+static void begin(struct task *t)
+{
+	t->messages.on = true;
+	t->messages.nr = t->call.nr;
+	t->messages.moved = 0;
+	t->messages.deadline_ns = TIME_NEVER;
+	memcpy(t->messages.args, t->call.args, sizeof(t->messages.args));
+	memcpy(t->messages.part, t->call.args, sizeof(t->messages.part));
+}
+
+static int set_args(struct engine *e, struct task *t, const uint64_t args[6])
+{
+	int r;
+
+	if (!memcmp(t->call.args, args, sizeof(t->call.args)))
+		return 0;
+	r = e->g->ops->set_args(e->g, t->id, args);
+	if (r == 0)
+		memcpy(t->call.args, args, sizeof(t->call.args));
+	return r;
+}
+
+/* The arguments of what is still to be moved. */
+static void rest_of(const struct task *t, uint64_t args[6])
+{
+	memcpy(args, t->messages.args, sizeof(t->messages.args));
+	args[AT_MESSAGES] += t->messages.moved * sizeof(struct mmsghdr);
+	args[AT_COUNT] -= t->messages.moved;
+}
+
+/* A part is over, the guest's code is next: it sees its own arguments, and this result. */
+static int finish(struct engine *e, struct task *t, int64_t result, struct verdict *v)
+{
+	t->messages.on = false;
+	v->kind = VERDICT_GO;
+	v->set_result = true;
+	v->value = result;
+	return set_args(e, t, t->messages.args);
+}
+
+/* A part is over, and the call comes back for the next. */
+static int next_part(struct engine *e, struct task *t, struct verdict *v)
+{
+	rest_of(t, t->messages.part);
+	v->kind = VERDICT_GO;
+	v->set_result = true;
+	v->value = WAIT_ERESTARTSYS;
+	return set_args(e, t, t->messages.part);
+}
+
+/* ---- receiving ---- */
+
+static bool never_sleeps(const struct fd_info *info, uint64_t flags)
+{
+	return flags & MSG_DONTWAIT || (flags & MSG_ERRQUEUE && info->kind == FD_INET);
+}
+
+static int stamp_messages(struct engine *e, struct task *t)
+{
+	uint64_t addr = t->call.args[AT_MESSAGES];
+	const struct fd_info *info;
+	int r;
+
+	if (t->call.result <= 0)
+		return 0;
+	r = fdtable_info(e, t, (int)t->call.args[0], &info);
+	for (int64_t i = 0; r == 0 && i < t->call.result; i++, addr += sizeof(struct mmsghdr))
+		r = socket_stamp_message(e, t, info, addr, t->call.scratch[0]);
+	return r == -EBADF || r == -EFAULT ? 0 : r;
+}
+
+/* Whose control parts the kernel fills in with the host's time. */
+static void note_control_room(struct engine *e, struct task *t, const struct fd_info *info)
+{
+	struct msghdr first;
+
+	/* all messages have room for the same, or none gets what lacks room */
+	if (socket_received(e, info) && guest_read(e, t, t->call.args[AT_MESSAGES], &first, sizeof(first)) == 0)
+		t->call.scratch[0] = first.msg_controllen;
+}
+
+/* What is left of the time limit goes back when something has come. */
+static int receive_end(struct engine *e, struct task *t, int64_t error, struct verdict *v)
+{
+	uint64_t left = time_left(t->messages.deadline_ns, e->clock.now_ns);
+	int64_t parts[2] = { (int64_t)(left / NS_PER_S), (int64_t)(left % NS_PER_S) };
+	int64_t result = t->messages.moved ? (int64_t)t->messages.moved : error;
+	int r = 0;
+
+	if (result > 0 && t->messages.args[AT_TIMEOUT])
+		r = guest_write(e, t, t->messages.args[AT_TIMEOUT], parts, sizeof(parts));
+	if (r < 0 && r != -EFAULT)
+		return r;
+	return finish(e, t, r == -EFAULT ? -EFAULT : result, v);
+}
+
+/* The kernel went to sleep behind some messages, was woken for our sake, and has left the reason where the next call would get it. */
+static int take_back_reason(struct engine *e, struct task *t)
+{
+	int error, handle = e->g->ops->fd_borrow(e->g, t->id, (int)t->call.args[0]);
+
+	if (handle < 0)
+		return handle == -EBADF ? 0 : handle;
+	(void)e->g->ops->handle_option(e->g, handle, SOL_SOCKET, SO_ERROR, &error, sizeof(error));
+	e->g->ops->handle_release(e->g, handle);
+	return 0;
+}
+
+static int receive_part_done(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
+{
+	uint64_t flags = t->messages.args[AT_FLAGS];
+	int64_t n = t->call.result;
+	int r;
+
+	r = stamp_messages(e, t);
+	if (r == 0 && t->call.attempt && n > 0 && (uint64_t)n < t->call.args[AT_COUNT])
+		r = take_back_reason(e, t);
+	if (r < 0)
+		return r;
+	e->io_dirty = true;
+	if (n > 0)
+		t->messages.moved += (uint64_t)n;
+	else if (n != -EAGAIN)
+		return receive_end(e, t, n, v);
+	if (t->messages.moved >= t->messages.args[AT_COUNT] || never_sleeps(info, flags) || t->call.scratch[1] ||
+	    (t->messages.moved && (flags & MSG_WAITFORONE || t->messages.deadline_ns <= e->clock.now_ns)) || signals_pending(e, t))
+		return receive_end(e, t, n < 0 ? n : 0, v);
+	return next_part(e, t, v);
+}
+
+/* The kernel is asked once more, so that the guest gets its arguments back; it gives up instead of sleep. */
+static int last_part(struct task *t, struct verdict *v)
+{
+	t->call.scratch[1] = true;
+	t->call.attempt = true;
+	return verdict_hook(v);
+}
+
+/* The kernel takes what is there. Behind the deadline one more message is. */
+static int receive_part(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
+{
+	uint64_t args[6];
+	int r;
+
+	rest_of(t, args);
+	if (t->messages.deadline_ns <= e->clock.now_ns)
+		args[AT_COUNT] = 1;
+	args[AT_FLAGS] |= MSG_DONTWAIT;
+	args[AT_TIMEOUT] = 0;
+	r = set_args(e, t, args);
+	if (r == -EBUSY && !t->messages.moved) { /* a signal is on its way: as if it had come first */
+		t->messages.on = false;
+		return verdict_block(v);
+	}
+	if (r == -EBUSY)
+		return last_part(t, v);
+	if (r < 0)
+		return r;
+	note_control_room(e, t, info);
+	return verdict_hook(v);
+}
+
+static int receive_begin(struct engine *e, struct task *t, struct verdict *v)
+{
+	int64_t parts[2];
+	uint64_t limit;
+	int r;
+
+	begin(t);
+	if (!t->call.args[AT_TIMEOUT])
+		return 0;
+	r = guest_read(e, t, t->call.args[AT_TIMEOUT], parts, sizeof(parts));
+	if (r == 0 && !time_from_parts(parts[0], parts[1], &limit))
+		r = -EINVAL;
+	if (r == 0)
+		t->messages.deadline_ns = time_add(t->call.start_ns, limit);
+	else
+		t->messages.on = false;
+	if (r == -EFAULT || r == -EINVAL) {
+		(void)verdict_errno(v, -r);
+		return 1;
+	}
+	return r;
+}
+
+static int receive_in_parts(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
+{
+	int r;
+
+	if (t->call.done)
+		return receive_part_done(e, t, info, v);
+	if (t->call.first && !is_part(t)) {
+		r = receive_begin(e, t, v);
+		if (r)
+			return r < 0 ? r : 0;
+	}
+	if (never_sleeps(info, t->messages.args[AT_FLAGS]))
+		return receive_part(e, t, info, v);
+	r = wait_fd(e, t, (int)t->call.args[0], POLLIN);
+	if (r == -EBADF)
+		return verdict_continue(v);
+	if (r == 0) {
+		r = wait_is_nonblocking(e, t);
+		t->call.scratch[1] = r > 0;
+	}
+	if (r < 0)
+		return r;
+	if (r > 0)
+		return receive_part(e, t, info, v);
+	if (t->messages.moved && (wait_interrupted(t) || wait_timed_out(t)))
+		return last_part(t, v);
+	return socket_block(e, t, info, true, v);
+}
+
+int handle_io_recvmmsg(struct engine *e, struct task *t, struct verdict *v)
+{
+	const uint64_t *a = t->call.args;
+	const struct fd_info *info;
+	int r;
+
+	if (netlink_serves(e, t, (int)a[0], &info))
+		return netlink_recvmmsg(e, t, info, v);
+	r = fdtable_info(e, t, (int)a[0], &info);
+	if (r < 0)
+		return r == -EBADF ? verdict_continue(v) : r;
+	/* With neither a time limit nor more than one message to wait for, the kernel does it all. */
+	if (is_part(t) || t->call.done ? t->messages.on :
+	    a[AT_COUNT] && e->g->ops->set_args && (a[AT_TIMEOUT] || (a[AT_COUNT] > 1 && !never_sleeps(info, a[AT_FLAGS]) && !(a[AT_FLAGS] & MSG_WAITFORONE))))
+		return receive_in_parts(e, t, info, v);
+	if (t->call.done) {
+		r = stamp_messages(e, t);
+		if (r < 0)
+			return r;
+	} else {
+		note_control_room(e, t, info);
+	}
+	if (never_sleeps(info, a[AT_FLAGS])) {
+		v->kind = t->call.done ? VERDICT_GO : t->call.scratch[0] ? VERDICT_HOOK : VERDICT_CONTINUE;
+		return 0;
+	}
+	return attempt_call(e, t, socket_deadline(e, t, info, true), EAGAIN, v);
+}
+
+/* ---- sending ---- */
+
+/* What the messages carry, before they are on their way. */
+static int note_messages(struct engine *e, struct task *t)
+{
+	struct mmsghdr message;
+	int r = 0;
+
+	for (uint64_t i = 0; i < t->call.args[AT_COUNT] && i < MESSAGES_MAX && r >= 0; i++) {
+		r = guest_read(e, t, t->call.args[AT_MESSAGES] + i * sizeof(message), &message, sizeof(message));
+		if (r >= 0)
+			r = timerfds_sent(e, t, &message.msg_hdr);
+	}
+	return r == -EFAULT ? 0 : r;
+}
+
+/* Where a message did not fit, and no error ended it, the rest waits for room. */
+static int send_part_done(struct engine *e, struct task *t, uint64_t deadline_ns, struct verdict *v)
+{
+	int64_t n = t->call.result;
+
+	if (n < 0 && !t->messages.moved) { /* gave up, or an error: as for any call */
+		t->messages.on = false;
+		return attempt_call(e, t, deadline_ns, EAGAIN, v);
+	}
+	if (n < 0) {
+		if (t->call.scratch[1] || !attempt_gave_up(n) || signals_pending(e, t))
+			return finish(e, t, (int64_t)t->messages.moved, v);
+		return attempt_call(e, t, deadline_ns, EAGAIN, v);
+	}
+	e->io_dirty = e->event_dirty = true;
+	t->messages.moved += (uint64_t)n;
+	if (!n || t->messages.moved >= t->messages.args[AT_COUNT] || t->messages.moved >= MESSAGES_MAX || signals_pending(e, t))
+		return finish(e, t, (int64_t)t->messages.moved, v);
+	return next_part(e, t, v);
+}
+
+int handle_io_sendmmsg(struct engine *e, struct task *t, struct verdict *v)
+{
+	const struct fd_info *info;
+	uint64_t deadline_ns;
+	int r;
+
+	if (netlink_serves(e, t, (int)t->call.args[0], &info))
+		return netlink_sendmmsg(e, t, info, v);
+	r = t->call.first && e->timerfds.n ? note_messages(e, t) : 0;
+	if (r < 0)
+		return r;
+	r = fdtable_info(e, t, (int)t->call.args[0], &info);
+	if (r < 0)
+		return r == -EBADF ? verdict_continue(v) : r;
+	if (t->call.args[AT_FLAGS] & MSG_DONTWAIT || info->open_flags & O_NONBLOCK)
+		return verdict_continue(v);
+	deadline_ns = socket_deadline(e, t, info, false);
+	if (!e->g->ops->set_args)
+		return attempt_call(e, t, deadline_ns, EAGAIN, v);
+	if (t->call.done)
+		return send_part_done(e, t, deadline_ns, v);
+	if (t->call.first && !is_part(t))
+		begin(t);
+	if (t->messages.moved && (wait_interrupted(t) || wait_timed_out(t)))
+		return last_part(t, v);
+	return attempt_call(e, t, deadline_ns, EAGAIN, v);
+}
