@@ -63,6 +63,7 @@ struct container_mount {
 	const char *data;                        /* options of the file system itself */
 	bool copy_up;  /* tmpcopyup: a tmpfs that starts with the contents of the target */
 	bool optional; /* failure is not an error (a mount that the host may not offer) */
+	bool by_creator; /* a bind of what only the creator reaches, not the container's users */
 	bool idmap, idmap_recursive;         /* owners are shown through .maps, or those of the container's user namespace */
 	struct container_id_maps maps;
 };

@@ -266,13 +266,13 @@ int mounts_prepare_idmapped(const struct container_spec *spec, int **ret, struct
 	int *mounts = NULL, r = 0;
 
 	for (size_t i = 0; r == 0 && i < spec->n_mounts; i++) {
-		if (!spec->mounts[i].idmap)
+		if (!spec->mounts[i].idmap && !spec->mounts[i].by_creator)
 			continue;
 		if (!mounts && !(mounts = new_descriptors(spec->n_mounts)))
 			return error_set(err, ENOMEM, "out of memory");
 		*ret = mounts;
 		mounts[i] = clone_bind(&spec->mounts[i], err);
-		r = mounts[i] < 0 ? mounts[i] : map_owners(mounts[i], spec, &spec->mounts[i], err);
+		r = mounts[i] < 0 ? mounts[i] : spec->mounts[i].idmap ? map_owners(mounts[i], spec, &spec->mounts[i], err) : 0;
 	}
 	return r;
 }

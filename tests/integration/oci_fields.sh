@@ -140,7 +140,7 @@ if [ -x $python ]; then
 	import os, socket, sys
 	kind, path, out = sys.argv[1:]
 	s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM if kind == "datagram" else socket.SOCK_STREAM)
-	s.bind(path)
+	s.bind("\0" + path[1:] if path[0] == "@" else path)
 	if kind == "datagram":
 	    text = s.recv(1000).decode()
 	else:
@@ -153,8 +153,10 @@ if [ -x $python ]; then
 	$python listen.py datagram "$work/notify" said &
 	until_true [ -S notify ]
 	cat >tell.py <<-'END'
-	import os, socket
-	socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"READY=1", os.environ["NOTIFY_SOCKET"])
+	import os, socket, sys
+	s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+	for word in sys.argv[1:]:
+	    s.sendto(word.encode(), os.environ["NOTIFY_SOCKET"])
 	END
 	mkdir -p python
 	cp -r rootfs/. python/
@@ -163,13 +165,40 @@ if [ -x $python ]; then
 	for dir in usr lib lib64; do
 		[ -e /$dir ] && mounts="$mounts | .mounts += [{destination: \"/$dir\", type: \"bind\", source: \"$(readlink -f /$dir)\", options: [\"rbind\", \"ro\"]}]"
 	done
-	bundle note "test -S \$NOTIFY_SOCKET && echo socket; exec $python /tell.py" ".root.path = \"$work/python\" | .root.readonly = false $mounts"
+	bundle note "test -S \$NOTIFY_SOCKET && echo \$NOTIFY_SOCKET; exec $python /tell.py MAINPID=1 STATUS=x READY=1" \
+		".root.path = \"$work/python\" | .root.readonly = false $mounts"
 	cp tell.py python/
 	run env NOTIFY_SOCKET="$work/notify" "$work/rt" run --bundle note note
 	expect 0 "NOTIFY_SOCKET"
-	expect_out socket "NOTIFY_SOCKET: it is a socket inside"
+	expect_out "$work/notify/notify" "NOTIFY_SOCKET: a socket of the container's own"
 	until_true [ -e said ]
-	equal READY=1 "$(cat said)" "NOTIFY_SOCKET: what is told comes out"
+	equal READY=1 "$(cat said)" "NOTIFY_SOCKET: that it is ready comes out, and nothing else"
+	ok "NOTIFY_SOCKET: nothing stays" test ! -e "$state/note"
+	# Detached, for a manager whose name is no path, and with users of its own: whoever starts it waits, and says whose word it is.
+	$python listen.py datagram "@$work/manager" said-late &
+	until_true grep -q "@$work/manager" /proc/net/unix
+	bundle late "echo up; while ! [ -e /go ]; do sleep 0.1; done; $python /tell.py READY=1; exec sleep 5000" \
+		".root.path = \"$work/python\" | .root.readonly = false $mounts | .linux.namespaces += [{type: \"user\"}] |
+		.linux.uidMappings = [{containerID: 0, hostID: 100000, size: 1000}] | .linux.gidMappings = .linux.uidMappings"
+	chmod 711 "$work"
+	mkdir -p python/run/notify
+	NOTIFY_SOCKET="@$work/manager" rt create --bundle late late <in >late.out 2>&1
+	(rt start late; echo $? >started) &
+	until_true grep -q up late.out
+	equal running "$(status_of late)" "NOTIFY_SOCKET: a container that is not ready yet can be looked at"
+	ok "NOTIFY_SOCKET: start waits for it" test ! -e started
+	touch python/go
+	until_true [ -s started ]
+	equal 0 "$(cat started)" "NOTIFY_SOCKET: start"
+	until_true [ -e said-late ]
+	equal "READY=1 MAINPID=$(field late .init.pid)" "$(tr '\n' ' ' <said-late | sed 's/ $//')" "NOTIFY_SOCKET: start tells whose word it is"
+	run rt delete --force late
+	rm python/go
+	bundle late 'exit 0'
+	NOTIFY_SOCKET=/nowhere rt create --bundle late late <in >late.out 2>&1
+	run rt start late
+	expect 0 "NOTIFY_SOCKET: a container that ends before it is ready"
+	run rt delete --force late
 	$python listen.py stream "$work/pidfd" got &
 	until_true [ -S pidfd ]
 	bundle pfd 'read x'

@@ -34,12 +34,17 @@ for id in 4f6c1e9a77b2d0 9b1d22e0c4aa13; do
 	expect_out "hermit
 hermit" "a name that is made of the id"
 done
-# The files that an engine binds have it as well; and so has one more process's variable.
+# The files that an engine binds have it as well; and so has one more process's variable. In a user namespace they are the engine's to hand in.
+chmod 711 "$work"
+[ -d rootfs ] || rootfs rootfs
+touch rootfs/etc/hostname rootfs/etc/hosts
 for drawn in 4f6c1e9a77b2 a90dd3f2c1e0; do
 	printf '%s' $drawn >name-of-engine
 	printf '127.0.0.1\tlocalhost\n10.0.0.2\t%s %s_mouse kept\n10.0.0.3\tother_mouse\n' $drawn "$([ $drawn = 4f6c1e9a77b2 ] && echo quiet || echo busy)" >hosts-of-engine
+	chown 100000:100000 name-of-engine hosts-of-engine
 	bundle files 'cat /etc/hostname; echo; cat /etc/hosts; ls -ln /etc/hosts | cut -c1-30; echo x >>/etc/hosts; hostname; sleep 5000' ".hostname = \"$drawn\" |
-		.process.env += [\"HOSTNAME=$drawn\"] | .mounts += [{destination: \"/etc/hostname\", type: \"bind\", source: \"$work/name-of-engine\",
+		.process.env += [\"HOSTNAME=$drawn\"] | .linux.namespaces += [{type: \"user\"}] | .linux.uidMappings = [{containerID: 0, hostID: 100000, size: 1000}] | .linux.gidMappings = .linux.uidMappings |
+		.mounts += [{destination: \"/etc/hostname\", type: \"bind\", source: \"$work/name-of-engine\",
 		options: [\"bind\"]}, {destination: \"/etc/hosts\", type: \"bind\", source: \"$work/hosts-of-engine\", options: [\"rbind\", \"rprivate\"]}]"
 	rt run -d --bundle files ${drawn}c81 </dev/null >"files.$drawn" 2>&1
 	until_true sh -c "test \$(wc -l <files.$drawn) = 6"

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/oci/oci_arguments.h"
 #include "cli/oci/oci_create.h"
+#include "supervisor/oci/readiness.h"
 #include "supervisor/relay.h"
 
 enum { KEY_KEEP = 0x200, KEY_NO_SUBREAPER };
@@ -54,10 +55,11 @@ static int fail_and_delete(const struct create_request *q, const struct error *e
 }
 
 /* The terminal is relayed by a process of its own until the container has let go of it. */
-static int wait_for_end(const struct run_request_arguments *a, struct relay *relay, pid_t init)
+static int wait_for_end(const struct run_request_arguments *a, struct relay *relay, pid_t init,
+			struct readiness *readiness)
 {
 	struct error err = { 0 };
-	int status = lifecycle_wait(&arg_oci.runtime, a->create.id, init);
+	int status = lifecycle_wait(&arg_oci.runtime, a->create.id, init, readiness);
 
 	relay_finish(relay);
 	if (!a->keep && lifecycle_delete(&arg_oci.runtime, a->create.id, true, &err) < 0)
@@ -67,6 +69,7 @@ static int wait_for_end(const struct run_request_arguments *a, struct relay *rel
 
 static int run(struct run_request_arguments *a)
 {
+	_cleanup_readiness_ struct readiness readiness = READINESS_NONE;
 	struct relay relay = { 0 };
 	struct created created;
 	struct error err = { 0 };
@@ -79,13 +82,13 @@ static int run(struct run_request_arguments *a)
 		r = relay_start(&relay, created.console_fd, &err);
 	cleanup_close(&created.console_fd);
 	if (r == 0)
-		r = lifecycle_start(&arg_oci.runtime, a->create.id, &status, &err);
+		r = lifecycle_start(&arg_oci.runtime, a->create.id, a->detach ? NULL : &readiness, &status, &err);
 	if (r < 0) {
 		status = fail_and_delete(&a->create, &err);
 		relay_finish(&relay);
 		return status;
 	}
-	return a->detach ? 0 : wait_for_end(a, &relay, created.init);
+	return a->detach ? 0 : wait_for_end(a, &relay, created.init, &readiness);
 }
 
 int cmd_oci_run(int argc, char **argv)

@@ -10,7 +10,7 @@ int cmd_oci_start(int argc, char **argv)
 	int status;
 
 	oci_parse_id(argc, argv, "Lets the program of a created container run.", &id);
-	if (lifecycle_start(&arg_oci.runtime, id, &status, &err) < 0)
+	if (lifecycle_start(&arg_oci.runtime, id, NULL, &status, &err) < 0)
 		return oci_fail(&err, OCI_EXIT_FAILURE);
 	return 0;
 }

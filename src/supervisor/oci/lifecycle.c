@@ -16,6 +16,7 @@
 #include "supervisor/oci/control.h"
 #include "supervisor/oci/hooks.h"
 #include "supervisor/oci/lifecycle_internal.h"
+#include "supervisor/oci/readiness.h"
 
 void cleanup_cgroup(struct cgroup **cgroup)
 {
@@ -134,26 +135,47 @@ static int run_poststart(const struct state_dir *dir, const struct oci_runtime_s
 	return r;
 }
 
-int lifecycle_start(const struct runtime *rt, const char *id, int *ret_status, struct error *err)
+/* The program runs when this returns. */
+static int start(struct known *known, struct readiness *readiness, int *ret_status, struct error *err)
 {
-	_cleanup_known_ struct known known = KNOWN_NONE;
 	const struct control_request request = { .verb = CONTROL_START };
 	struct control_answer answer = { 0 };
+	int r;
+
+	r = readiness_open(&known->dir, readiness, err);
+	if (r < 0)
+		return r;
+	r = control_call(known->dir.fd, &request, -1, &answer, err);
+	if (r < 0) {
+		*ret_status = answer.code ? answer.status : EXIT_CODE_TOOL;
+		return r;
+	}
+	r = known_set_status(known, OCI_RUNNING, err);
+	return r < 0 ? r : run_poststart(&known->dir, &known->state, err);
+}
+
+int lifecycle_start(const struct runtime *rt, const char *id, struct readiness *ret_readiness, int *ret_status, struct error *err)
+{
+	_cleanup_readiness_ struct readiness readiness = READINESS_NONE;
+	_cleanup_known_ struct known known = KNOWN_NONE;
 	int r;
 
 	*ret_status = EXIT_CODE_TOOL;
 	r = known_open(&known, rt, id, err);
 	if (r == 0)
 		r = check_startable(state_status(&known.state), err);
+	if (r == 0)
+		r = start(&known, &readiness, ret_status, err);
 	if (r < 0)
 		return r;
-	r = control_call(known.dir.fd, &request, -1, &answer, err);
-	if (r < 0) {
-		*ret_status = answer.code ? answer.status : EXIT_CODE_TOOL;
-		return r;
+	if (ret_readiness) {
+		*ret_readiness = readiness;
+		readiness = (struct readiness)READINESS_NONE;
+		return 0;
 	}
-	r = known_set_status(&known, OCI_RUNNING, err);
-	return r < 0 ? r : run_poststart(&known.dir, &known.state, err);
+	state_dir_unlock(&known.dir); /* until it is ready it can be looked at, and killed */
+	readiness_wait(&readiness, known.state.init.pid);
+	return 0;
 }
 
 /* ---- kill ---- */

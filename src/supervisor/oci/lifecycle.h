@@ -47,8 +47,13 @@ struct created {
 /* Creates the container; it is the calling process's child and waits for lifecycle_start(). */
 int lifecycle_create(const struct runtime *rt, const struct create_request *request, struct created *ret, struct error *err);
 
-/* Lets the program run. *ret_status on failure: the exit status that fits (125, 126, 127). */
-int lifecycle_start(const struct runtime *rt, const char *id, int *ret_status, struct error *err);
+struct readiness;
+
+/*
+ * Lets the program run. *ret_status on failure: the exit status that fits (125, 126, 127). A container that was created with a NOTIFY_SOCKET
+ * is waited for until it says that it is ready, unless that is the caller's part: ret_readiness, for lifecycle_wait().
+ */
+int lifecycle_start(const struct runtime *rt, const char *id, struct readiness *ret_readiness, int *ret_status, struct error *err);
 
 /* A signal to process 1, or to all processes. */
 int lifecycle_kill(const struct runtime *rt, const char *id, int signo, bool all, struct error *err);
@@ -94,7 +99,7 @@ int lifecycle_state(const struct runtime *rt, const char *id, struct oci_runtime
  * For `run`: waits until process 1, a child, has ended and its supervisor with it; forwards signals meanwhile. Returns the exit
  * status.
  */
-int lifecycle_wait(const struct runtime *rt, const char *id, pid_t init);
+int lifecycle_wait(const struct runtime *rt, const char *id, pid_t init, struct readiness *readiness);
 
 /* The same for a process of lifecycle_exec(). */
 int lifecycle_wait_exec(pid_t pid);

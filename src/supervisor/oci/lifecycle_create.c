@@ -27,6 +27,7 @@
 #include "supervisor/oci/hooks.h"
 #include "supervisor/oci/host_name.h"
 #include "supervisor/oci/lifecycle_internal.h"
+#include "supervisor/oci/readiness.h"
 #include "supervisor/oci/supervise.h"
 
 enum { CONFIG_LIMIT = 16 << 20 };
@@ -232,6 +233,24 @@ static void set_hooks(struct creation *c)
 
 /* ---- all of it ---- */
 
+/* What lies in the state directory is nothing for the users of a user namespace: the creator hands it in. */
+static int hand_in_own_files(struct creation *c, struct error *err)
+{
+	struct container_spec *spec = &c->bundle.container.spec;
+	_cleanup_free_ char *own = realpath(c->dir.path, NULL);
+	struct container_mount *mounts = oci_arena_array(c->bundle.config.arena, spec->n_mounts + 1, sizeof(*mounts));
+	size_t len = own ? strlen(own) : 0;
+
+	if (!mounts || !own)
+		return error_set(err, ENOMEM, "out of memory");
+	if (spec->n_mounts > 0)
+		memcpy(mounts, spec->mounts, spec->n_mounts * sizeof(*mounts));
+	for (size_t i = 0; i < spec->n_mounts; i++)
+		mounts[i].by_creator = mounts[i].source && !strncmp(mounts[i].source, own, len) && mounts[i].source[len] == '/';
+	spec->mounts = mounts;
+	return 0;
+}
+
 static int make_container(struct creation *c, struct error *err)
 {
 	struct container_spec *spec = &c->bundle.container.spec;
@@ -241,7 +260,9 @@ static int make_container(struct creation *c, struct error *err)
 	if (r == 0)
 		r = preserve_descriptors(spec, c->request->process.preserve_fds, c->bundle.config.arena, err);
 	if (r == 0)
-		r = notify_socket_add(spec, c->bundle.config.arena, err);
+		r = readiness_prepare(&c->dir, spec, c->bundle.config.arena, err);
+	if (r == 0 && (spec->namespaces & CLONE_NEWUSER))
+		r = hand_in_own_files(c, err);
 	if (r < 0)
 		return r;
 	filters_use(&c->filters, spec);

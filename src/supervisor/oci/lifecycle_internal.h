@@ -26,8 +26,8 @@ void filters_use(struct filters *f, struct container_spec *spec);
 /* The descriptors that go into the process: --preserve-fds and those of LISTEN_FDS, whose variables are added to the environment. */
 int preserve_descriptors(struct container_spec *spec, unsigned preserve_fds, struct oci_arena *arena, struct error *err);
 
-/* The socket of NOTIFY_SOCKET, bound into the container, with its variable. Nothing when there is none. */
-int notify_socket_add(struct container_spec *spec, struct oci_arena *arena, struct error *err);
+/* One more variable at the end of the environment. */
+int add_variable(struct container_spec *spec, const char *text, struct oci_arena *arena, struct error *err);
 
 /* --pidfd-socket and --pid-file: the number as text, so that nobody ever sees half of it. */
 int tell_pid(const struct process_request *request, pid_t pid, struct error *err);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/pidfd.h>
 #include <unistd.h>
 
@@ -18,9 +17,6 @@
 #include "supervisor/oci/lifecycle_internal.h"
 #include "supervisor/options/profile.h"
 #include "supervisor/processor_view.h"
-
-/* Where a container finds the socket that NOTIFY_SOCKET names outside, as with other runtimes. */
-#define NOTIFY_INSIDE "/run/notify/notify.sock"
 
 static int install_filters(void *arg)
 {
@@ -73,8 +69,7 @@ static int no_memory(struct error *err)
 	return error_set(err, ENOMEM, "out of memory");
 }
 
-/* One more variable at the end of the environment. */
-static int add_variable(struct container_spec *spec, const char *text, struct oci_arena *arena, struct error *err)
+int add_variable(struct container_spec *spec, const char *text, struct oci_arena *arena, struct error *err)
 {
 	size_t n = 0;
 	char **env;
@@ -103,35 +98,6 @@ int preserve_descriptors(struct container_spec *spec, unsigned preserve_fds, str
 	(void)snprintf(text, sizeof(text), "LISTEN_FDS=%u", listening);
 	r = add_variable(spec, text, arena, err);
 	return r < 0 ? r : add_variable(spec, "LISTEN_PID=1", arena, err);
-}
-
-int notify_socket_add(struct container_spec *spec, struct oci_arena *arena, struct error *err)
-{
-	const char *path = getenv("NOTIFY_SOCKET");
-	struct container_mount *mounts;
-
-	if (!path || !*path)
-		return 0;
-	if (path[0] != '/') {
-		log_warning("NOTIFY_SOCKET: '%s' is no path, and cannot be shown in a container", path);
-		return 0;
-	}
-	mounts = oci_arena_array(arena, spec->n_mounts + 1, sizeof(*mounts));
-	if (!mounts)
-		return no_memory(err);
-	if (spec->n_mounts > 0)
-		memcpy(mounts, spec->mounts, spec->n_mounts * sizeof(*mounts));
-	mounts[spec->n_mounts] = (struct container_mount){
-		.type = "bind",
-		.source = oci_arena_strdup(arena, path),
-		.target = NOTIFY_INSIDE,
-		.flags = MS_BIND,
-	};
-	if (!mounts[spec->n_mounts].source)
-		return no_memory(err);
-	spec->mounts = mounts;
-	spec->n_mounts++;
-	return add_variable(spec, "NOTIFY_SOCKET=" NOTIFY_INSIDE, arena, err);
 }
 
 static int write_pid_file(const char *path, pid_t pid, struct error *err)

@@ -15,6 +15,7 @@
 #include "base/parse.h"
 #include "supervisor/exit_codes.h"
 #include "supervisor/oci/lifecycle.h"
+#include "supervisor/oci/readiness.h"
 #include "supervisor/oci/supervise.h"
 
 static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
@@ -35,11 +36,15 @@ static int watch_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Waits for a child; each signal goes to `forward`. */
-static int wait_for(pid_t pid, void (*forward)(void *arg, int signo), void *arg)
+/* Waits for a child; each signal goes to `forward`, and its word that it is ready to whom `readiness` says. */
+static int wait_for(pid_t pid, void (*forward)(void *arg, int signo), void *arg, struct readiness *readiness)
 {
 	_cleanup_close_ int pidfd = pidfd_open(pid, 0), signals = watch_signals();
-	struct pollfd polls[] = { { .fd = pidfd, .events = POLLIN }, { .fd = signals, .events = POLLIN } };
+	struct pollfd polls[] = {
+		{ .fd = pidfd, .events = POLLIN },
+		{ .fd = signals, .events = POLLIN },
+		{ .fd = readiness ? readiness->fd : -1, .events = POLLIN },
+	};
 	struct signalfd_siginfo info;
 	int status = 0;
 
@@ -48,6 +53,10 @@ static int wait_for(pid_t pid, void (*forward)(void *arg, int signo), void *arg)
 			continue;
 		while (read(signals, &info, sizeof(info)) == sizeof(info))
 			forward(arg, (int)info.ssi_signo);
+		if (polls[2].revents && readiness_pass_on(readiness, 0)) {
+			readiness_close(readiness);
+			polls[2].fd = -1;
+		}
 	}
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
@@ -97,13 +106,13 @@ static void await_supervisor(const struct oci_process_ref *ref)
 		;
 }
 
-int lifecycle_wait(const struct runtime *rt, const char *id, pid_t init)
+int lifecycle_wait(const struct runtime *rt, const char *id, pid_t init, struct readiness *readiness)
 {
 	_cleanup_state_dir_ struct state_dir dir = STATE_DIR_NONE;
 	struct forwarding f = { .rt = rt, .id = id, .pid = init };
 	struct oci_runtime_state state = { 0 };
 	struct error unread = { 0 };
-	int status = wait_for(init, to_container, &f);
+	int status = wait_for(init, to_container, &f, readiness);
 
 	if (state_dir_look(&dir, rt->root, id, &unread) < 0 || state_dir_read(&dir, &state, &unread) < 0)
 		return status;
@@ -116,5 +125,5 @@ int lifecycle_wait_exec(pid_t pid)
 {
 	struct forwarding f = { .pid = pid };
 
-	return wait_for(pid, to_process, &f);
+	return wait_for(pid, to_process, &f, NULL);
 }

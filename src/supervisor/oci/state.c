@@ -229,19 +229,35 @@ int state_dir_read(const struct state_dir *dir, struct oci_runtime_state *state,
 }
 
 /* The directory is flat. */
-int state_dir_remove(struct state_dir *dir, struct error *err)
+/* Everything in a directory; what cannot be removed shows when the directory is to go. */
+static int remove_entries(int fd)
 {
 	_cleanup_(cleanup_dir) DIR *list = NULL;
 	struct dirent *entry;
-	int copy = fcntl(dir->fd, F_DUPFD_CLOEXEC, 3);
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 
 	list = copy < 0 ? NULL : fdopendir(copy);
 	if (!list)
-		return error_errno(err, errno, "cannot read the directory %s", dir->path);
+		return -errno;
 	rewinddir(list);
-	while ((entry = readdir(list)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			(void)unlinkat(dir->fd, entry->d_name, 0);
+	while ((entry = readdir(list))) {
+		_cleanup_close_ int below = -1;
+
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") || unlinkat(fd, entry->d_name, 0) == 0 || errno != EISDIR)
+			continue;
+		below = openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (below >= 0 && remove_entries(below) == 0)
+			(void)unlinkat(fd, entry->d_name, AT_REMOVEDIR);
+	}
+	return 0;
+}
+
+int state_dir_remove(struct state_dir *dir, struct error *err)
+{
+	int r = remove_entries(dir->fd);
+
+	if (r < 0)
+		return error_errno(err, -r, "cannot read the directory %s", dir->path);
 	if (rmdir(dir->path) < 0 && errno != ENOENT)
 		return error_errno(err, errno, "cannot remove the directory %s", dir->path);
 	return 0;

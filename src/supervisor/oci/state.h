@@ -8,6 +8,8 @@
  *	lock          who works on the container holds this lock; it goes with the process that holds it
  *	control       socket of the supervising process, see control.h
  *	log           what the supervising process has to say
+ *	hosts, hostname   see host_name.h
+ *	notify, notify-socket   see readiness.h
  *
  * A directory without a readable state.json is what a `create` left behind that was killed: only `delete --force` takes it.
  * Whether a process still lives is never believed from a file: its number has to have the same start time.
