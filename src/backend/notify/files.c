@@ -45,7 +45,7 @@ int files_statx(int fd, struct statx *ret)
 	return statx(fd, "", AT_EMPTY_PATH | AT_STATX_SYNC_AS_STAT, FILES_STATX, ret) < 0 ? -errno : 0;
 }
 
-static void to_file_stat(const struct statx *x, bool synthetic, struct file_stat *ret)
+static void to_file_stat(const struct notify *n, const struct statx *x, bool synthetic, struct file_stat *ret)
 {
 	*ret = (struct file_stat){
 		.mode = x->stx_mode,
@@ -66,11 +66,12 @@ static void to_file_stat(const struct statx *x, bool synthetic, struct file_stat
 		.btime = from_statx(x->stx_btime),
 		.synthetic = synthetic,
 	};
+	owners_show(n, &ret->uid, &ret->gid);
 }
 
 static void stat_of_fd(struct notify *n, int fd, const struct statx *x, struct file_stat *ret)
 {
-	to_file_stat(x, is_synthetic_type(info_fs_type(n, fd, device_of(x))), ret);
+	to_file_stat(n, x, is_synthetic_type(info_fs_type(n, fd, device_of(x))), ret);
 	key_by_name(n, fd, ret);
 }
 
@@ -87,7 +88,7 @@ static int stat_of_entry(struct notify *n, pid_t tid, int dirfd, const char *nam
 	type = info_fs_type(n, -1, device_of(&x));
 	if (!type || is_synthetic_type(type))
 		return 0;
-	to_file_stat(&x, false, ret);
+	to_file_stat(n, &x, false, ret);
 	return 1;
 }
 

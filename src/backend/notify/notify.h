@@ -60,6 +60,16 @@ struct object_table {
 	size_t n, room;
 };
 
+/* Users or groups of the guest's user namespace (owners.c). No ranges at all: it is the supervisor's own. */
+struct owner_range {
+	uint32_t inside, outside, count;
+};
+
+struct owner_map {
+	struct owner_range *ranges;
+	size_t n;
+};
+
 struct network_probe {
 	int send_fd, receive_fd, stat_fd; /* -1: not made yet */
 };
@@ -127,6 +137,7 @@ struct notify {
 	int clock_page_fd;
 	int root_fd; /* the guest's root directory, -1 before backend_start() */
 	struct object_id root, mount_namespace;
+	struct owner_map owners[2]; /* users, groups */
 	struct object_mount *mounts;
 	size_t n_mounts;
 	struct path_contexts *path_contexts; /* paths.c */
@@ -269,6 +280,11 @@ long info_fs_type(struct notify *n, int fd, uint64_t dev);
 /* --- paths.c --- */
 /* Notes the root that the guest's paths are resolved in. */
 int paths_init(struct notify *n, pid_t tid);
+
+/* Numbers of the supervisor's user namespace become those of the guest's: see owners.c. */
+int owners_init(struct notify *n, pid_t tid);
+void owners_deinit(struct notify *n);
+void owners_show(const struct notify *n, uint32_t *uid, uint32_t *gid);
 void paths_deinit(struct notify *n);
 /* A task is gone: its thread id may come again. */
 void paths_forget(struct notify *n, pid_t tid);

@@ -171,7 +171,9 @@ int paths_init(struct notify *n, pid_t tid)
 	if (n->root_fd < 0)
 		return n->root_fd;
 	r = object_of(n, tid, "root", &n->root);
-	return r < 0 ? r : object_of(n, tid, "ns/mnt", &n->mount_namespace);
+	if (r == 0)
+		r = object_of(n, tid, "ns/mnt", &n->mount_namespace);
+	return r < 0 ? r : owners_init(n, tid);
 }
 
 static int check_root(const struct notify *n, pid_t tid)
@@ -202,6 +204,7 @@ void paths_deinit(struct notify *n)
 		clear_context(&n->path_contexts->slots[i]);
 	cleanup_close(&n->root_fd);
 	free(n->path_contexts);
+	owners_deinit(n);
 	n->path_contexts = NULL;
 }
 
