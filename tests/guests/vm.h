@@ -79,4 +79,29 @@ static inline void vm_sleep_ms(unsigned ms)
 		;
 }
 
+/*
+ * Until a thread of this process (or, with `tid` 0, another process) sleeps. Who has said just before that it is about to wait waits then, however
+ * slow the machine is.
+ */
+static inline void vm_until_sleeps(int pid, int tid)
+{
+	char path[64], text[256];
+	const char *state;
+	FILE *f;
+
+	if (tid)
+		(void)snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	else
+		(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	for (;;) {
+		f = fopen(path, "re");
+		state = f && fgets(text, sizeof(text), f) ? strrchr(text, ')') : NULL;
+		if (f)
+			(void)fclose(f);
+		if (state && state[2] == 'S')
+			return;
+		vm_sleep_ms(1);
+	}
+}
+
 #endif

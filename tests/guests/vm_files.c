@@ -254,8 +254,11 @@ static void locks(void)
 	int fd = make_file("locked", "0123456789"), other = (int)MUST(open("locked", O_RDWR)), status;
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 2, .l_len = 3 }, probe;
 	struct stat st;
+	int asked[2];
 	pid_t child;
+	char c;
 
+	MUST(pipe(asked));
 	SAME("OFD lock %s", RESULT(fcntl(fd, F_OFD_SETLK, &lock)));
 	probe = lock;
 	SAME("asked by another %s", RESULT(fcntl(other, F_OFD_GETLK, &probe)));
@@ -272,17 +275,21 @@ static void locks(void)
 		probe = lock;
 		MUST(fcntl(other, F_GETLK, &probe));
 		SAME("held by the parent %d", probe.l_pid == getppid());
+		MUST(write(asked[1], "+", 1));
 		SAME("waits %s", RESULT(fcntl(other, F_SETLKW, &lock)));
 		show_locks("the child's");
 		_exit(0);
 	}
-	vm_sleep_ms(20);
+	MUST(read(asked[0], &c, 1));
+	vm_until_sleeps(child, 0);
 	show_locks("waited for");
 	lock.l_type = F_UNLCK;
 	MUST(fcntl(other, F_SETLK, &lock));
 	waitpid(child, &status, 0);
 	close(fd);
 	close(other);
+	close(asked[0]);
+	close(asked[1]);
 	show_locks("released");
 	unlink("locked");
 }

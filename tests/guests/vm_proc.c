@@ -107,7 +107,7 @@ static void process_descriptors(void)
 	SAME("none of its descriptors %s", RESULT(syscall(SYS_pidfd_getfd, fd, 777, 0)));
 	SAME("flags %s", RESULT(syscall(SYS_pidfd_getfd, fd, 0, 5)));
 	SAME("kill %s", RESULT(pidfd_send(fd, SIGKILL, NULL, 0)));
-	SAME("dead: poll %s", RESULT(poll(&look, 1, 1000)));
+	SAME("dead: poll %s", RESULT(poll(&look, 1, -1)));
 	SAME("events %x", (unsigned)look.revents & POLLIN);
 	show_fdinfo("dead", fd);
 	memset(&info, 0, sizeof(info));
@@ -142,12 +142,14 @@ static void process_descriptors(void)
 	look.fd = fd;
 	while (poll(&look, 1, -1) < 0)
 		;
+	while (!caught) /* natively the descriptor may be first */
+		vm_sleep_ms(1);
 	SAME("and the signal %d", caught == SIGCHLD);
 	MUST(waitpid(child, &status, 0));
 	signal(SIGCHLD, SIG_DFL);
 	close(fd);
 	/* of a thread */
-	SHOWN("pidfd of a thread that is none %s", RESULT(pidfd_open(99999, 0)));
+	SHOWN("pidfd of a thread that is none %s", RESULT(pidfd_open(99999999, 0)));
 	fd = (int)MUST(pidfd_open(getpid(), O_NONBLOCK));
 	SAME("not blocking %s", RESULT(waitid((idtype_t)P_PIDFD, (id_t)fd, &info, WEXITED)));
 	close(fd);
@@ -159,10 +161,11 @@ static void process_descriptors(void)
 
 static void parents_death(void)
 {
-	int p[2], status;
-	char line[64] = "";
+	int p[2], prepared[2], status;
+	char line[64] = "", c;
 
 	MUST(pipe(p));
+	MUST(pipe(prepared));
 	if (!fork()) {
 		if (!fork()) {
 			int signo = 0;
@@ -171,15 +174,18 @@ static void parents_death(void)
 			MUST(prctl(PR_SET_PDEATHSIG, SIGUSR1));
 			MUST(prctl(PR_GET_PDEATHSIG, &signo));
 			MUST(write(p[1], "ready ", 6));
+			MUST(write(prepared[1], "+", 1));
 			while (!caught)
-				(void)pause();
+				vm_sleep_ms(1);
 			MUST(dprintf(p[1], "%d of %d, orphan %d", (int)caught, signo, getppid() != 0));
 			_exit(0);
 		}
-		vm_sleep_ms(10);
+		MUST(read(prepared[0], &c, 1));
 		_exit(0);
 	}
 	close(p[1]);
+	close(prepared[0]);
+	close(prepared[1]);
 	wait(&status);
 	for (ssize_t n, at = 0; (n = read(p[0], line + at, sizeof(line) - 1 - (size_t)at)) > 0;)
 		at += n;
@@ -252,10 +258,10 @@ static void descriptor_signals(void)
 		_exit(0);
 	}
 	while (!caught)
-		(void)pause();
+		vm_sleep_ms(1);
 	SAME("from the child %d", caught == SIGIO);
 	waitpid(child, NULL, 0);
-	SAME("no such owner %s", RESULT(fcntl(p[0], F_SETOWN, 99999)));
+	SAME("no such owner %s", RESULT(fcntl(p[0], F_SETOWN, 99999999)));
 	close(p[0]);
 	close(p[1]);
 	close(s[0]);
@@ -360,7 +366,7 @@ static void others_memory(void)
 	strcpy(here, "ours");
 	SAME("write %s", RESULT(process_vm_writev(child, &local, 1, &remote, 1, 0)));
 	SAME("flags %s", RESULT(process_vm_readv(child, &local, 1, &remote, 1, 1)));
-	SAME("nobody %s", RESULT(process_vm_readv(99999, &local, 1, &remote, 1, 0)));
+	SAME("nobody %s", RESULT(process_vm_readv(99999999, &local, 1, &remote, 1, 0)));
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 }

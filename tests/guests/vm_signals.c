@@ -86,10 +86,10 @@ static void sending(void)
 	info.si_code = SI_TKILL;
 	SAME("as tkill, to another %s", RESULT(syscall(SYS_rt_sigqueueinfo, child, SIGUSR1, &info)));
 	SAME("to the wrong process's thread %s", RESULT(syscall(SYS_tgkill, child, getpid(), 0)));
-	SAME("to no thread %s", RESULT(syscall(SYS_tkill, 99999, 0)));
+	SAME("to no thread %s", RESULT(syscall(SYS_tkill, 99999999, 0)));
 	SAME("to thread 0 %s", RESULT(syscall(SYS_tkill, 0, 0)));
-	SAME("to nobody %s", RESULT(kill(99999, 0)));
-	SAME("to no group %s", RESULT(kill(-99999, 0)));
+	SAME("to nobody %s", RESULT(kill(99999999, 0)));
+	SAME("to no group %s", RESULT(kill(-99999999, 0)));
 	SAME("no such signal %s", RESULT(kill(child, 65)));
 	SAME("negative %s", RESULT(kill(child, -1)));
 	SAME("to all, none %s", RESULT(kill(-1, 0)));

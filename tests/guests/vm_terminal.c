@@ -459,5 +459,6 @@ int main(void)
 	in_background(LONGEST);
 	unstoppable(false);
 	unstoppable(true);
+	SHOWN("at %llu", (unsigned long long)vm_now());
 	return 0;
 }

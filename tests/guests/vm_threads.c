@@ -22,7 +22,7 @@ static long futex(atomic_uint *word, int op, unsigned value, uintptr_t limit, at
 	return syscall(SYS_futex, word, op, value, limit, other, value3);
 }
 
-/* Until so many have been counted; then a little longer, in which there must not be more. */
+/* Until so many have been counted. */
 static void until(atomic_uint *count, unsigned n)
 {
 	while (atomic_load(count) < n)
@@ -87,10 +87,11 @@ static void conditions(void)
 /* ---- requeueing ---- */
 
 static atomic_uint here, there, asleep, up;
+static int sleepers[5];
 
 static void *sleep_here(void *arg)
 {
-	(void)arg;
+	*(int *)arg = (int)syscall(SYS_gettid);
 	atomic_fetch_add(&asleep, 1);
 	MUST(futex(&here, FUTEX_WAIT_PRIVATE, 0, 0, NULL, 0));
 	atomic_fetch_add(&up, 1);
@@ -102,9 +103,10 @@ static void requeueing(void)
 	pthread_t threads[5];
 
 	for (int i = 0; i < 5; i++)
-		threads[i] = start(sleep_here, NULL);
+		threads[i] = start(sleep_here, &sleepers[i]);
 	until(&asleep, 5);
-	vm_sleep_ms(100);
+	for (int i = 0; i < 5; i++)
+		vm_until_sleeps(0, sleepers[i]);
 	SAME("another value %s", RESULT(futex(&here, FUTEX_CMP_REQUEUE_PRIVATE, 1, 10, &there, 7)));
 	SAME("negative %s", RESULT(futex(&here, FUTEX_CMP_REQUEUE_PRIVATE, (unsigned)-1, 10, &there, 0)));
 	SAME("one wakes, three move %s", RESULT(futex(&here, FUTEX_CMP_REQUEUE_PRIVATE, 1, 3, &there, 0)));
@@ -181,7 +183,7 @@ static void lending(void)
 	SAME("released %s", RESULT(futex(&word, FUTEX_UNLOCK_PI_PRIVATE, 0, 0, NULL, 0)));
 	SAME("word %u", atomic_load(&word));
 	SAME("not one's own %s", RESULT(futex(&word, FUTEX_UNLOCK_PI_PRIVATE, 0, 0, NULL, 0)));
-	atomic_store(&word, 99999);
+	atomic_store(&word, 99999999);
 	SAME("owned by nobody %s", RESULT(futex(&word, FUTEX_LOCK_PI_PRIVATE, 0, 0, NULL, 0)));
 	atomic_store(&word, 0);
 	SAME("free %s", RESULT(futex(&word, FUTEX_LOCK_PI_PRIVATE, 0, 0, NULL, 0)));
@@ -272,6 +274,7 @@ static void shared_words(void)
 {
 	atomic_uint *one, *other, *own, *ready = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int fd = (int)MUST(open("shared", O_RDWR | O_CREAT | O_TRUNC, 0600));
+	pid_t child;
 	int status;
 	long n;
 
@@ -279,12 +282,13 @@ static void shared_words(void)
 	one = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	other = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 4096);
 	own = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-	if (!MUST(fork())) {
+	child = (pid_t)MUST(fork());
+	if (!child) {
 		atomic_fetch_add(ready, 1);
 		_exit(futex(other, FUTEX_WAIT, 0, 0, NULL, 0) == 0 ? 0 : 1);
 	}
 	until(ready, 1);
-	vm_sleep_ms(100);
+	vm_until_sleeps(child, 0);
 	SAME("as a private one %s", RESULT(futex(one + 1024, FUTEX_WAKE_PRIVATE, 9, 0, NULL, 0)));
 	SAME("by a private mapping %s", RESULT(futex(own, FUTEX_WAKE, 9, 0, NULL, 0)));
 	SAME("another place %s", RESULT(futex(one, FUTEX_WAKE, 9, 0, NULL, 0)));
