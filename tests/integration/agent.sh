@@ -25,11 +25,16 @@ stop_agent()
 	[ -n "$agent" ] && kill "$agent" && wait "$agent"
 	agent=
 }
+# Its metrics are there when it listens; those of the one before say nothing.
 start_agent()
 {
+	rm -f "$work/reports/metrics.prom"
 	"$supervisor" agent --listen="$work/socket" --directory="$work/reports" >agent.log 2>&1 &
 	agent=$!
-	while [ ! -S "$work/socket" ]; do kill -0 $agent || exit 99; done
+	until [ -e "$work/reports/metrics.prom" ]; do
+		kill -0 $agent || exit 99
+		sleep 0.05
+	done
 }
 trap 'stop_agent; cd /; umount -l "$work/groups" 2>/dev/null; rm -rf "$work"' EXIT
 start_agent
@@ -104,7 +109,7 @@ for runtime in crun; do
 	timeout -k 1 -s KILL "$(at_most 120)" $runtime --root "$work/state-$runtime" run -b long long-$runtime <door >out.long-$runtime 2>err.long-$runtime &
 	pid=$!
 	exec 8>door
-	while ! grep -qs started out.long-$runtime; do kill -0 $pid || break; done
+	while ! grep -qs started out.long-$runtime; do kill -0 $pid || break; sleep 0.05; done
 	for i in 1 2; do
 		timeout -k 1 -s KILL "$(at_most 60)" $runtime --root "$work/state-$runtime" exec long-$runtime sh -c \
 			'for i in 1 2 3; do (sleep 0.$i; date; head -c 8 /dev/urandom | od -t x1) & done; wait; exit 3' >exec.$runtime.$i 2>&1
@@ -137,7 +142,7 @@ bundle busy hook 'echo started; while :; do :; done'
 for how in KILL TERM; do
 	container runc busy busy-$how &
 	pid=$!
-	while ! grep -qs started out.busy-$how; do kill -0 $pid || break; done
+	while ! grep -qs started out.busy-$how; do kill -0 $pid || break; sleep 0.05; done
 	if [ $how = TERM ]; then
 		stop_agent
 	else

@@ -133,7 +133,7 @@ for _ in $(seq 600); do
 done
 kill -KILL "$explorer"
 wait "$explorer" 2>/dev/null
-for _ in $(seq 100); do
+for _ in $(seq 600); do
 	pgrep -f "while.* $marker" >/dev/null || break
 	sleep 0.1
 done

@@ -201,7 +201,7 @@ mkdir programs
 cp program.* programs
 tried=0
 if command -v go >/dev/null; then
-	GOCACHE=$work/cache go build -o programs/go-program program.go || exit 99
+	GOCACHE=$work/cache GOPATH=$work/go go build -o programs/go-program program.go || exit 99
 	strikes go /programs/go-program
 	tried=$((tried + 1))
 fi

@@ -36,13 +36,26 @@ grep -c '"turn"' plain.schedule >plain.choices
 grep -c '"turn"' again.schedule >again.choices
 ok "as many choices when it is followed" cmp plain.choices again.choices
 
+# window OUTPUT OPTION...: a run whose output, messages and exit status are in this file.
+window()
+{
+	local output=$1
+	shift
+	run "$hermit" run -q --chaos "$@" -- ./bug_window
+	{
+		cat "$work/out" "$work/err"
+		echo "status $status"
+	} >"$output"
+	checks=$((checks + 1))
+	[ "$status" -le 1 ] || fail "$*: status $status"
+}
+
 # Turns that end inside code: the same with a log and without, and when they are followed.
 for preempt in steps functions; do
 	for seed in 1 2 3 4 5 6; do
-		"$hermit" run -q --chaos --preempt=$preempt --seed=$seed --record-schedule=one.schedule -- ./bug_window >one 2>&1
-		"$hermit" run -q --chaos --preempt=$preempt --seed=$seed --record-schedule=two.schedule --log-events=two.log -- ./bug_window >two 2>&1
-		"$hermit" run -q --chaos --preempt=$preempt --seed=$seed --record-schedule=three.schedule --replay-schedule=one.schedule \
-			-- ./bug_window >three 2>&1
+		window one --preempt=$preempt --seed=$seed --record-schedule=one.schedule
+		window two --preempt=$preempt --seed=$seed --record-schedule=two.schedule --log-events=two.log
+		window three --preempt=$preempt --seed=$seed --record-schedule=three.schedule --replay-schedule=one.schedule
 		for file in one two three; do
 			jq 'del(.command, .choices[].why)' $file.schedule >$file.plain
 		done
@@ -67,9 +80,8 @@ ok "nothing is watched in other files" [ "$(jq '.preemption.places' report.json)
 # Priorities of PCT: of each thread when it is born, at change points, when it yields; the same when they are followed.
 for preempt in syscalls steps functions; do
 	for seed in 1 2 3 4 5 6 7 8; do
-		"$hermit" run -q --chaos --sched-heuristic=pct:9 --preempt=$preempt --seed=$seed --record-schedule=one.schedule -- ./bug_window >one 2>&1
-		"$hermit" run -q --chaos --sched-heuristic=pct:9 --preempt=$preempt --seed=$seed --record-schedule=two.schedule \
-			--replay-schedule=one.schedule -- ./bug_window >two 2>&1
+		window one --sched-heuristic=pct:9 --preempt=$preempt --seed=$seed --record-schedule=one.schedule
+		window two --sched-heuristic=pct:9 --preempt=$preempt --seed=$seed --record-schedule=two.schedule --replay-schedule=one.schedule
 		ok "pct, --preempt=$preempt, seed $seed: the same output when it is followed" cmp one two
 		for file in one two; do
 			jq 'del(.command, .choices[].why)' $file.schedule >$file.plain

@@ -31,7 +31,7 @@ fresh() {
 }
 
 wait_end() { # PID: until the process is gone, or at least dead (nobody may be there to reap it)
-	timeout 20 sh -c 'while [ -d "/proc/$0" ] && ! grep -qs "^State:.Z" "/proc/$0/status"; do :; done' "$1" && echo gone
+	timeout 600 sh -c 'while [ -d "/proc/$0" ] && ! grep -qs "^State:.Z" "/proc/$0/status"; do :; done' "$1" && echo gone
 }
 
 view() {
@@ -168,8 +168,9 @@ leftovers() {
 	rm "$work/fifo"
 	check 'no mounts' '' "$(grep -e "$work" -e /sys/upper /proc/self/mountinfo)"
 	check 'no files' '' "$(ls -A "$work/here"; ls -d /sys/root /sys/upper 2>/dev/null)"
-	check 'background processes die with the guest' 'gone' "$(c sh -c 'sleep 1000 & echo $!' > /dev/null
-		pgrep -f '^sleep 1000$' > /dev/null && echo alive || echo gone)"
+	# a time by which no other process is found
+	check 'background processes die with the guest' 'gone' "$(c sh -c 'sleep "$0" & echo $!' "$$.1234" > /dev/null
+		pgrep -f "^sleep $$\.1234\$" > /dev/null && echo alive || echo gone)"
 }
 
 inside() {

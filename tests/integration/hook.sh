@@ -4,10 +4,10 @@
 . "$top_srcdir/tests/integration/lib.sh"
 supervisor=$top_builddir/hermit-supervisor
 python3 -c 'import socket, sys, time
-s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(100); print(flush=True); time.sleep(300)' "$work/agent" >"$work/ready" &
+s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(100); print(flush=True); time.sleep(10000)' "$work/agent" >"$work/ready" &
 listener=$!
 trap 'kill $listener; rm -rf "$work"' EXIT
-while [ ! -s "$work/ready" ]; do kill -0 $listener || exit 99; done
+while [ ! -s "$work/ready" ]; do kill -0 $listener || exit 99; sleep 0.05; done
 
 # hook OPTION...: document on standard input, the result in out.
 hook()

@@ -114,7 +114,7 @@ ro" "podman run: user, read-only root, volume"
 	expect 0 "podman pause"
 	run "${pod[@]}" unpause c1
 	expect 0 "podman unpause"
-	run "${pod[@]}" stop -t 20 c1
+	run "${pod[@]}" stop -t 200 c1
 	expect 0 "podman stop"
 	run "${pod[@]}" logs c1
 	expect_out "up
@@ -151,7 +151,7 @@ up" "podman run --pod: it is supervised"
 	ok "podman pod: its first container runs as it is" [ "$(filters "$first")" = $(($(filters "$member") - 1)) ]
 	run "${pod[@]}" exec member sh -c 'echo inside'
 	expect_out inside "podman exec in a pod"
-	run "${pod[@]}" pod stop -t 20 p
+	run "${pod[@]}" pod stop -t 200 p
 	expect 0 "podman pod stop"
 	id=$("${pod[@]}" pod inspect p --format '{{.ID}}')
 	# podman makes directories of its own where a controller is absent, and fails to remove them whatever the runtime is
@@ -207,8 +207,9 @@ with_containerd()
 	run "${ctr[@]}" run --rm "${how[@]}" "$work/rootfs" a1 /bin/sh -c 'date -u +%Y-%m; exit 6'
 	expect 6 "ctr run: exit status"
 	expect_out "2026-01" "ctr run: output"
-	run "${ctr[@]}" run -d "${how[@]}" "$work/rootfs" a2 /bin/sh -c 'trap "exit 4" TERM; tail -f /dev/null & wait'
+	run "${ctr[@]}" run -d "${how[@]}" "$work/rootfs" a2 /bin/sh -c 'trap "exit 4" TERM; echo >/up; tail -f /dev/null & wait'
 	expect 0 "ctr run -d"
+	ok "ctr run -d: it runs" until_true [ -e rootfs/up ]
 	run "${ctr[@]}" task exec --exec-id e1 a2 /bin/sh -c 'echo inside; exit 9'
 	expect 9 "ctr task exec: exit status"
 	expect_out inside "ctr task exec: output"
@@ -279,7 +280,7 @@ ro" "docker run: user, environment, read-only root, volume"
 	expect 0 "docker top"
 	run "${dk[@]}" update --memory 64m --memory-swap 64m d1
 	expect 0 "docker update"
-	run "${dk[@]}" stop -t 20 d1
+	run "${dk[@]}" stop -t 200 d1
 	expect 0 "docker stop"
 	equal "7 exited" "$("${dk[@]}" inspect d1 --format '{{.State.ExitCode}} {{.State.Status}}')" "docker inspect"
 	run "${dk[@]}" logs d1

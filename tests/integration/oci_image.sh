@@ -76,6 +76,7 @@ ok "nothing is mounted" sh -c '! grep -q hermit/images /proc/self/mountinfo'
 sed 's/"sha256:/"sha256:..\/..\//' layout/index.json >index.new && mkdir evil && cp -r layout/. evil/ && mv index.new evil/index.json
 run "$hermit" oci run evil
 expect 125 "a digest that is a path"
+ls -d /var/tmp/hermit-image-* >before 2>/dev/null # of others
 if command -v skopeo >/dev/null; then
 	skopeo copy --insecure-policy oci:layout:one docker-archive:archive.tar:busy:1 >skopeo.out 2>&1 || fail "skopeo: $(tail -1 skopeo.out)"
 	run "$hermit" oci run archive.tar
@@ -85,6 +86,6 @@ if command -v skopeo >/dev/null; then
 	run "$hermit" oci run flat
 	expect 4 "a directory of skopeo's"
 	ok "a directory of skopeo's: output" cmp -s first out
-	equal "" "$(ls -d /var/tmp/hermit-image-* 2>/dev/null)" "nothing temporary is left"
+	equal "" "$(ls -d /var/tmp/hermit-image-* 2>/dev/null | comm -13 before -)" "nothing temporary is left"
 fi
 finish

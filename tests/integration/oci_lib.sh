@@ -42,7 +42,7 @@ bundle()
 	mv "$1/config.new" "$1/config.json"
 }
 
-# until_true COMMAND...: waits for something that happens on its own, a minute at most.
+# until_true COMMAND...: waits for something that happens on its own, a minute at most, and longer on a machine that others use, too.
 until_true()
 {
 	local i
@@ -61,6 +61,15 @@ status_of()
 status_is()
 {
 	[ "$(status_of "$1")" = "$2" ]
+}
+
+# waits_for_input ID: its first process has asked for input, and the supervisor has nothing to do any more.
+waits_for_input()
+{
+	local call
+	read -r call _ <"/proc/$(field "$1" .init.pid)/syscall"
+	case $call in 0 | 7) ;; *) return 1 ;; esac # read, or poll before it
+	grep -q '^State:.*S' "/proc/$(field "$1" .supervisor.pid)/status"
 }
 
 is_gone()

@@ -81,6 +81,7 @@ for i in 1 2 3 4 5; do
 	rt --defaults defaults.json create --bundle joined joined <in >joined.out 2>&1
 	rt start joined
 	until_true grep -q up joined.out
+	ok "exec: the first process waits in run $i" until_true waits_for_input joined
 	run rt exec joined /bin/sh -c 'date; head -c 8 /dev/urandom | md5sum; exit 5'
 	expect 5 "exec: exit status"
 	mv out "exec.out.$i"
@@ -105,6 +106,7 @@ if ${CC##ccache } -O2 -static -o "$work/rootfs/bin/mapped" "$top_srcdir/tests/gu
 			rt create --bundle counter c <in >counter.out 2>&1
 			rt start c
 			until_true grep -q up counter.out || fail "RDTSC: nothing was printed"
+			ok "RDTSC: the first process waits" until_true waits_for_input c
 			run rt exec c /bin/mapped generated
 			expect 0 "RDTSC in code made at run time, exec"
 			cat out >>counter.out

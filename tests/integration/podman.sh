@@ -23,11 +23,16 @@ stop_agent()
 	[ -n "$agent" ] && kill "$agent" && wait "$agent"
 	agent=
 }
+# Its metrics are there when it listens; those of the one before say nothing.
 start_agent()
 {
+	rm -f "$work/reports/metrics.prom"
 	"$supervisor" agent --listen="$work/socket" --directory="$work/reports" >>agent.log 2>&1 &
 	agent=$!
-	while [ ! -S "$work/socket" ]; do kill -0 $agent || exit 99; done
+	until [ -e "$work/reports/metrics.prom" ]; do
+		kill -0 $agent || exit 99
+		sleep 0.05
+	done
 }
 trap 'stop_agent; cd /; umount -R -l "$work/groups" 2>/dev/null; rm -rf "$work"' EXIT
 if [ -n "${HERMIT_TEST_CGROUPS:-}" ]; then
@@ -117,7 +122,7 @@ for runtime in runc crun; do
 	exec 8<>door.$runtime
 	container $runtime $runtime-long $on -i -- sh -c 'echo started; read x; echo "$x"' <door.$runtime &
 	pid=$!
-	while ! grep -qs started out.$runtime-long; do kill -0 $pid || break; done
+	while ! grep -qs started out.$runtime-long; do kill -0 $pid || break; sleep 0.05; done
 	for i in 1 2; do
 		pod $runtime exec $runtime-long sh -c 'date; head -c 8 /dev/urandom | od -t x1; exit 5' >exec.$runtime-$i 2>&1
 		ok "$runtime: exec $i: status" [ $? = 5 ]
@@ -132,7 +137,7 @@ for runtime in runc crun; do
 	# The agent ends in mid-run.
 	container $runtime $runtime-busy $on -- sh -c 'echo started; while :; do :; done' &
 	pid=$!
-	while ! grep -qs started out.$runtime-busy; do kill -0 $pid || break; done
+	while ! grep -qs started out.$runtime-busy; do kill -0 $pid || break; sleep 0.05; done
 	stop_agent
 	wait $pid
 	ok "$runtime: without its agent a container ends" [ $? = 137 ]

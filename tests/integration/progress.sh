@@ -23,9 +23,15 @@ ok "a long run: the line is gone before the last message" shown "$(printf '\r\03
 on_terminal "'$hermit' run -q --timeout=5 $endless"
 expect 124 "quiet"
 ok "quiet: no line" [ "$(grep -Eac "$line" "$work/shown")" = 0 ]
+begin=$(date +%s%N)
 on_terminal "'$hermit' run -- true"
+took=$((($(date +%s%N) - begin) / 1000000))
 expect 0 "a short run"
-ok "a short run: no line" [ ! -s "$work/shown" ]
+if [ $took -lt 2000 ]; then
+	ok "a short run: no line" [ ! -s "$work/shown" ]
+else
+	echo "a short run took $took ms here: it may have a line"
+fi
 on_terminal "'$hermit' run --timeout=5 $endless 2>errors"
 ok "no terminal: no line" [ "$(grep -Eac "$line" "$work/shown" errors | grep -vc ':0$')" = 0 ]
 on_terminal "'$hermit' run --verify=3 --timeout=5 $endless"

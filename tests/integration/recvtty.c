@@ -18,13 +18,14 @@ static int fail(const char *what)
 	return 1;
 }
 
+/* Whoever sees the socket can connect to it: it has its name when it listens. */
 static int listen_at(const char *path)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
-	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, 1) < 0)
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s.new", path);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, 1) < 0 || rename(address.sun_path, path) < 0)
 		return -1;
 	return fd;
 }

@@ -48,7 +48,8 @@ run "$hermit" run --mount=type=tmpfs,target=/mnt,size=64k -- sh -c 'head -c 1000
 expect_out 65536 "--mount of a tmpfs with a size"
 : >"/tmp/hermit-test-$$-seen"
 run "$hermit" run -q --workdir=/ -- sh -c "ls /tmp"
-expect_out "$(basename "$work")" "/tmp is private; only the caller's directory is in it"
+seen=${work#/tmp/}
+expect_out "$([ "$seen" = "$work" ] || echo "${seen%%/*}")" "/tmp is private; only the caller's directory is in it"
 run "$hermit" run --workdir=/ --tmp=/tmp -- sh -c "ls /tmp/hermit-test-$$-seen"
 expect 0 "--tmp=/tmp shows the host's"
 rm -f "/tmp/hermit-test-$$-seen"

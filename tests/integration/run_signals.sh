@@ -31,11 +31,11 @@ nobody_left()
 {
 	local tries=0
 	# Processes that were just killed are gone when init has reaped them: that is not ours to speed up.
-	while pgrep -f "$mark" >/dev/null && [ $tries -lt 100 ]; do
+	while pgrep -f "$mark" >/dev/null && [ $tries -lt 1200 ]; do
 		tries=$((tries + 1))
 		sleep 0.05
 	done
-	[ $tries -lt 100 ]
+	[ $tries -lt 1200 ]
 }
 
 for signal in INT TERM HUP QUIT; do

@@ -33,7 +33,28 @@ ok "the guest could change it" grep -q -- '-echo ' inside
 
 on_terminal "'$hermit' run -q -t -- sh -c 'kill -SEGV \$\$'"
 expect 139 "death by signal on a terminal"
-on_terminal "stty -g >before; '$hermit' run -q -t -- sh -c 'echo \$\$; while :; do :; done' & sleep 1; kill -9 \$!; wait; sleep 0.3; stty -g >after"
+# Killed when it has changed the caller's terminal; who gives that its mode back lives a moment longer.
+cat >killed.sh <<'X'
+becomes()
+{
+	i=0
+	until [ "$(stty -g)" "$1" "$(cat before)" ] || [ $i = 3000 ]; do
+		sleep 0.1
+		i=$((i + 1))
+	done
+}
+stty -g >before
+exec 3<&0 # what runs in the background has no input of its own accord
+"$1" run -q -t -- sh -c 'echo $$; while :; do :; done' <&3 &
+becomes !=
+stty -g >meanwhile
+kill -9 $!
+wait
+becomes =
+stty -g >after
+X
+on_terminal "sh killed.sh '$hermit'"
+ok "the caller's terminal is changed meanwhile" sh -c '! cmp -s before meanwhile'
 ok "the caller's terminal is as it was: kill -9" cmp -s before after
 
 # Short lines into a terminal that is full: nobody may sleep in the kernel.

@@ -6,7 +6,7 @@
 #
 # A case is a script for sh; exit status 77 skips it. Lines of its head: "# needs: PROGRAM..." (otherwise it is skipped, and that is
 # said), "# prepare: COMMAND" (run natively before, in the directory $prepared; $source is tests/same; status 77 skips),
-# "# status: N" (0), "# limit: SECONDS" (120), "# soak" (too long for every day), "# natively the same: WHY" (no
+# "# status: N" (0), "# limit: SECONDS" (120, which other work of the machine may make longer: lib.sh), "# soak" (too long for every day), "# natively the same: WHY" (no
 # control), "# options: OPTION..." (of hermit run).
 # shellcheck disable=SC2046,SC2086,SC2010 # lists of words
 . "$top_srcdir/tests/integration/lib.sh"

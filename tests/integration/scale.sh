@@ -67,6 +67,6 @@ same 0 "no such program" "$guests/misfortune" exec
 ok "exec fails as on Linux" [ "$(xargs <"$work/first")" = "/nowhere/x 2 /etc/passwd 13 / 13 14" ]
 same 0 "killed while parked" "$guests/misfortune" killed
 same 0 "deaths" "$guests/misfortune" dies
-"$guests/misfortune" dies >"$work/native" 2>/dev/null
+(ulimit -c 0; exec "$guests/misfortune" dies) >"$work/native" 2>/dev/null
 ok "deaths are as on Linux" cmp "$work/native" "$work/first"
 finish
