@@ -3,6 +3,7 @@
 #include "engine/span.h"
 
 #include <errno.h>
+#include <limits.h>
 
 #include "engine/engine_internal.h"
 
@@ -26,9 +27,13 @@ int span_vector(struct engine *e, struct task *t, uint64_t addr, uint64_t count,
 	if (r < 0)
 		return r;
 	span->n = count;
-	for (size_t i = 0; i < count; i++)
-		if (__builtin_add_overflow(total, span->iov[i].iov_len, &total))
+	for (size_t i = 0; i < count; i++) {
+		if (span->iov[i].iov_len > SSIZE_MAX)
 			return -EINVAL;
+		if (span->iov[i].iov_len > MOVE_LIMIT - total)
+			span->iov[i].iov_len = MOVE_LIMIT - total;
+		total += span->iov[i].iov_len;
+	}
 	span->total = total;
 	return 0;
 }

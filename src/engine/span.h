@@ -21,7 +21,7 @@ struct span {
 /* A plain buffer; lengths beyond what one call moves are cut as read(2) cuts them. */
 void span_buffer(struct span *span, uint64_t addr, uint64_t len);
 
-/* An array of struct iovec in guest memory. -EFAULT, -EINVAL: the guest's mistake. */
+/* An array of struct iovec in guest memory, cut in the same way. -EFAULT, -EINVAL: the guest's mistake. */
 int span_vector(struct engine *e, struct task *t, uint64_t addr, uint64_t count, struct span *span);
 
 /* Up to size bytes from position `at` that lie in one range; their count in *ret_n. 0 or -errno. */

@@ -255,14 +255,22 @@ static int settle_orphan(struct engine *e, struct process *p)
 	return r;
 }
 
+/* Who adopts its children: the next subreaper above it, else process 1. NULL: that is not one of ours. */
+static struct process *find_heir(struct engine *e, const struct process *dead)
+{
+	struct process *a;
+
+	for (a = dead->parent; a; a = a->parent)
+		if (a->subreaper)
+			return a;
+	return e->init_is_guest && dead != e->first ? e->first : NULL;
+}
+
 static int orphan_children(struct engine *e, struct process *dead)
 {
-	struct process *p, *tmp, *heir = e->init_is_guest && dead != e->first ? e->first : NULL;
+	struct process *p, *tmp, *heir = find_heir(e, dead);
 	int r;
 
-	for (struct process *a = dead->parent; a && !heir; a = a->parent)
-		if (a->subreaper)
-			heir = a;
 	LL_FOREACH_SAFE(e->processes, p, tmp) {
 		if (p->parent != dead)
 			continue;

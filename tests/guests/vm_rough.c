@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 
 #include "vm.h"
@@ -201,6 +202,22 @@ static void nonsense(void)
 	SAME("time goes on %d", vm_now() > before);
 }
 
+/* Lengths that nothing has. */
+static void wrong_ranges(void)
+{
+	static char data[3] = "abc";
+	struct iovec ranges[] = { { data, sizeof(data) }, { data, SIZE_MAX } };
+	int p[2];
+
+	MUST(pipe(p));
+	SAME("written %s", RESULT(writev(p[1], ranges, 2)));
+	SAME("one byte %s", RESULT(write(p[1], data, 1)));
+	SAME("read %s", RESULT(readv(p[0], ranges, 2)));
+	SAME("nothing was read %s", RESULT(read(p[0], data, 3)));
+	close(p[0]);
+	close(p[1]);
+}
+
 /* Text that is writable from the start: the flags of the section are given in its name. */
 extern unsigned char own_breakpoint[];
 
@@ -227,6 +244,7 @@ int main(void)
 	many_groups();
 	small_buffer();
 	ends_gone();
+	wrong_ranges();
 	breakpoints();
 	nonsense();
 	SHOWN("at %llu", (unsigned long long)vm_now());

@@ -4,10 +4,12 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
+#include "engine/engine_internal.h"
 #include "support/fake_engine.h"
 
 static void start(void)
@@ -310,4 +312,49 @@ Test(engine_turn, a_signal_takes_a_task_out_of_its_sleep)
 	goes_on(1, VERDICT_CONTINUE, 0);
 	sleeps(1, 0);
 	goes_on(0, VERDICT_RESTART, 0);
+}
+
+/* --- orphans --- */
+
+static const struct process *parent_of(int vpid)
+{
+	for (const struct process *p = e->processes; p; p = p->next)
+		if (p->vpid == vpid)
+			return p->parent;
+	return NULL;
+}
+
+/* Where the guest itself is process 1: a subreaper on the way comes before it. */
+static void orphan_at(bool subreaper, int expected)
+{
+	struct engine_options options;
+
+	e = engine_free(e);
+	engine_options_default(&options);
+	e = engine_new(&options, &fake.guest, 1, 1);
+	cr_assert_not_null(e);
+	process(0, 1);
+	call(0, SYS_wait4, (uint64_t)-1, 0, 0, 0);
+	goes_on(1, VERDICT_GO, 0);
+	call(1, SYS_prctl, PR_SET_CHILD_SUBREAPER, subreaper, 0, 0);
+	goes_on(1, VERDICT_CONTINUE, 0);
+	process(1, 2);
+	call(1, SYS_wait4, (uint64_t)-1, 0, 0, 0);
+	goes_on(2, VERDICT_GO, 0);
+	process(2, 3);
+	cr_assert_eq(parent_of(5)->vpid, 4);
+	call(2, SYS_exit_group, 0, 0, 0, 0);
+	goes_on(2, VERDICT_CONTINUE, 0);
+	happens(fake_exit(2, 0));
+	cr_assert_eq(parent_of(5)->vpid, expected, "%d", parent_of(5)->vpid);
+}
+
+Test(engine_turn, orphans_go_to_the_subreaper)
+{
+	orphan_at(true, 3);
+}
+
+Test(engine_turn, orphans_go_to_process_1)
+{
+	orphan_at(false, 1);
 }

@@ -165,8 +165,8 @@ static void wait_reported(struct engine *e, int vpid, int options)
 	if (!p || options & WNOWAIT)
 		return;
 	if (p->zombie) {
-		p->parent->children_cpu_ns =
-			time_add(p->parent->children_cpu_ns, time_add(p->cpu_ns, p->children_cpu_ns));
+		if (p->parent)
+			p->parent->children_cpu_ns = time_add(p->parent->children_cpu_ns, time_add(p->cpu_ns, p->children_cpu_ns));
 		process_forget(e, p);
 	} else if (p->stop_unreported) {
 		p->stop_unreported = false;
