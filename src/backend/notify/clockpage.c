@@ -79,6 +79,7 @@ static int answer_calls(struct notify *n, const struct notify_task *t)
 	int answered = 0, r;
 
 	while (answered < MAPPING_CALLS) {
+		fds[0].revents = fds[1].revents = 0;
 		if (poll(fds, 2, -1) < 0 && errno != EINTR)
 			return -errno;
 		if (fds[1].revents)

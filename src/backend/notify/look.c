@@ -14,7 +14,7 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
-enum { RESTART = -512, PATIENCE_MS = 5000 };
+enum { RESTART = -512 };
 
 static int get_registers(pid_t tid, struct user_regs_struct *ret_regs)
 {
@@ -71,25 +71,37 @@ static int look_at_listener(const struct notify_task *t, struct user_regs_struct
 	return r < 0 ? r : look;
 }
 
-/* The same call again, after a stop. */
-static int park_again(struct notify *n, struct notify_task *t, int (*go)(pid_t tid, int signo))
+/* Waits for the call; somebody from outside may kill the task meanwhile. */
+static int await_call(struct notify *n, struct notify_task *t)
 {
-	struct pollfd fd = { .fd = t->cookie.listener, .events = POLLIN };
+	struct pollfd fds[] = {
+		{ .fd = t->cookie.listener, .events = POLLIN },
+		{ .fd = handles_pidfd(n, t->tid), .events = POLLIN },
+	};
 	struct event event;
 	pid_t tid;
-	int r;
+	int r = 0;
 
-	r = go(t->tid, 0);
-	if (r < 0)
-		return r;
-	do {
-		if (poll(&fd, 1, PATIENCE_MS) <= 0)
-			return -ETIMEDOUT;
-		r = listener_receive(n, fd.fd, &tid, &t->cookie, &event);
-	} while (r == 0);
+	while (r == 0) {
+		fds[0].revents = fds[1].revents = 0;
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			return -errno;
+		if (fds[1].revents || fds[0].revents & POLLHUP)
+			return -ESRCH;
+		if (fds[0].revents)
+			r = listener_receive(n, t->cookie.listener, &tid, &t->cookie, &event);
+	}
 	if (r < 0)
 		return r;
 	return tid == t->tid && event.call.nr == t->call_nr ? 0 : -EPROTO;
+}
+
+/* The same call again, after a stop. */
+static int park_again(struct notify *n, struct notify_task *t, int (*go)(pid_t tid, int signo))
+{
+	int r = go(t->tid, 0);
+
+	return r < 0 ? r : await_call(n, t);
 }
 
 int look_registers(struct notify *n, int task, struct user_regs_struct *ret_regs)
