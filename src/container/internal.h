@@ -184,6 +184,9 @@ int net_configure_joined(bool fixed_macs, struct error *err);
 int net_settle(struct error *err);
 /* Asks for all objects of a kind (RTM_GETLINK, RTM_GETADDR, ...) and gives each to take(message, data). Returns 0 or -errno. */
 int net_dump(struct mnl_socket *socket, uint16_t type, unsigned char family, mnl_cb_t take, void *data);
+/* A request in a buffer that has room for it (flags besides NLM_F_REQUEST | NLM_F_ACK), and the kernel's answer to one: 0 or -errno. */
+struct nlmsghdr *net_begin(char *buf, uint16_t type, uint16_t flags);
+int net_carry_out(struct mnl_socket *socket, const struct nlmsghdr *nlh);
 
 /* ---- guest.c, lookup.c, caps.c ---- */
 

@@ -98,15 +98,6 @@ static void put_device(struct nlmsghdr *nlh, const struct container_device_end *
 	mnl_attr_put_u32(nlh, IFLA_NUM_RX_QUEUES, 1);
 }
 
-static struct nlmsghdr *begin(char *buf, uint16_t type)
-{
-	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
-
-	nlh->nlmsg_type = type;
-	nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL;
-	return nlh;
-}
-
 static void put_pair(struct nlmsghdr *nlh)
 {
 	struct nlattr *link, *data, *peer;
@@ -134,20 +125,6 @@ static void put_address(struct nlmsghdr *nlh, unsigned char family, const void *
 	mnl_attr_put(nlh, IFA_ADDRESS, len, address);
 }
 
-/* The kernel's answer to one request: 0 or -errno. */
-static int carry_out(struct mnl_socket *socket, const struct nlmsghdr *nlh)
-{
-	char buf[4096];
-	ssize_t n;
-
-	if (mnl_socket_sendto(socket, nlh, nlh->nlmsg_len) < 0)
-		return -errno;
-	n = mnl_socket_recvfrom(socket, buf, sizeof(buf));
-	if (n < 0 || mnl_cb_run(buf, (size_t)n, 0, 0, NULL, NULL) < 0)
-		return -errno;
-	return 0;
-}
-
 static int make_pair(struct mnl_socket *socket, struct error *err)
 {
 	static const unsigned char ip4[] = CONTAINER_PAIR_IP4, ip6[16] = CONTAINER_PAIR_IP6;
@@ -155,19 +132,19 @@ static int make_pair(struct mnl_socket *socket, struct error *err)
 	struct nlmsghdr *nlh;
 	int r;
 
-	nlh = begin(buf, RTM_NEWLINK);
+	nlh = net_begin(buf, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL);
 	put_pair(nlh);
-	r = carry_out(socket, nlh);
+	r = net_carry_out(socket, nlh);
 	if (r < 0)
 		return error_errno(err, -r, "cannot make a pair of virtual network devices (veth)");
-	nlh = begin(buf, RTM_NEWADDR);
+	nlh = net_begin(buf, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL);
 	put_address(nlh, AF_INET, ip4, sizeof(ip4));
-	r = carry_out(socket, nlh);
+	r = net_carry_out(socket, nlh);
 	if (r < 0)
 		return error_errno(err, -r, "cannot give %s its address", container_pair[0].name);
-	nlh = begin(buf, RTM_NEWADDR);
+	nlh = net_begin(buf, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL);
 	put_address(nlh, AF_INET6, ip6, sizeof(ip6));
-	(void)carry_out(socket, nlh); /* a host without IPv6 */
+	(void)net_carry_out(socket, nlh); /* a host without IPv6 */
 	return 0;
 }
 

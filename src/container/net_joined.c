@@ -30,7 +30,7 @@ enum { LINKS_MOST = 1024, MAC_SIZE = 6, IP6_SIZE = 16 };
 struct link {
 	int index;
 	char name[IFNAMSIZ];
-	bool loopback, pair;
+	bool loopback, up, pair;
 	unsigned char mac[MAC_SIZE];
 	bool has_local; /* an IPv6 address of its own scope */
 	bool has_other; /* one that was made of the MAC in another scope: it would not follow */
@@ -72,7 +72,7 @@ static int take_link(const struct nlmsghdr *nlh, void *data)
 
 	if (links->n == LINKS_MOST)
 		return MNL_CB_OK;
-	*link = (struct link){ .index = info->ifi_index, .loopback = info->ifi_type == ARPHRD_LOOPBACK };
+	*link = (struct link){ .index = info->ifi_index, .loopback = info->ifi_type == ARPHRD_LOOPBACK, .up = info->ifi_flags & IFF_UP };
 	mnl_attr_for_each(attr, nlh, sizeof(*info)) {
 		size_t len = mnl_attr_get_payload_len(attr);
 
@@ -154,40 +154,20 @@ static void set_knobs(const struct links *links)
 	for (size_t i = 0; i < links->n; i++) {
 		set("ipv6", links->items[i].name, "accept_dad", "0");
 		set("ipv6", links->items[i].name, "use_tempaddr", "0");
-		/* A link that has its address keeps the way to have it again. */
-		if (!links->items[i].has_local)
+		/* A link that has its address keeps the way to have it again. That of a loopback which is down would have one at once (net.c). */
+		if (!links->items[i].has_local && (!links->items[i].loopback || links->items[i].up))
 			set("ipv6", links->items[i].name, "addr_gen_mode", "1");
 	}
 }
 
 /* ---- MAC addresses ---- */
 
-static int carry_out(struct mnl_socket *socket, const struct nlmsghdr *nlh)
-{
-	char buf[4096];
-	ssize_t n;
-
-	if (mnl_socket_sendto(socket, nlh, nlh->nlmsg_len) < 0)
-		return -errno;
-	n = mnl_socket_recvfrom(socket, buf, sizeof(buf));
-	return n < 0 || mnl_cb_run(buf, (size_t)n, 0, 0, NULL, NULL) < 0 ? -errno : 0;
-}
-
-static struct nlmsghdr *begin(char *buf, uint16_t type, uint16_t flags)
-{
-	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
-
-	nlh->nlmsg_type = type;
-	nlh->nlmsg_flags = (uint16_t)(NLM_F_REQUEST | NLM_F_ACK | flags);
-	return nlh;
-}
-
 /* fe80:: with the identifier that is made of the MAC: gone, or there. */
 static int change_local(struct mnl_socket *socket, const struct link *link, const unsigned char *mac, uint16_t type, uint16_t flags)
 {
 	unsigned char address[IP6_SIZE] = { 0xfe, 0x80 };
 	char buf[256];
-	struct nlmsghdr *nlh = begin(buf, type, flags);
+	struct nlmsghdr *nlh = net_begin(buf, type, flags);
 	struct ifaddrmsg *info = mnl_nlmsg_put_extra_header(nlh, sizeof(*info));
 
 	info->ifa_family = AF_INET6;
@@ -198,18 +178,18 @@ static int change_local(struct mnl_socket *socket, const struct link *link, cons
 	make_identifier(mac, address + IP6_SIZE / 2);
 	mnl_attr_put(nlh, IFA_LOCAL, sizeof(address), address);
 	mnl_attr_put(nlh, IFA_ADDRESS, sizeof(address), address);
-	return carry_out(socket, nlh);
+	return net_carry_out(socket, nlh);
 }
 
 static int change_mac(struct mnl_socket *socket, const struct link *link, const unsigned char *mac)
 {
 	char buf[256];
-	struct nlmsghdr *nlh = begin(buf, RTM_NEWLINK, 0);
+	struct nlmsghdr *nlh = net_begin(buf, RTM_NEWLINK, 0);
 	struct ifinfomsg *info = mnl_nlmsg_put_extra_header(nlh, sizeof(*info));
 
 	info->ifi_index = link->index;
 	mnl_attr_put(nlh, IFLA_ADDRESS, MAC_SIZE, mac);
-	return carry_out(socket, nlh);
+	return net_carry_out(socket, nlh);
 }
 
 /* The link, its IPv6 address, and those who know the old one: they are told (arp_notify). */

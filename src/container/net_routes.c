@@ -35,11 +35,9 @@ static void put_address(struct nlmsghdr *message, const struct local_route *rout
 
 static struct nlmsghdr *route_message(char *buf, const struct local_route *route, uint16_t type, uint16_t flags)
 {
-	struct nlmsghdr *message = mnl_nlmsg_put_header(buf);
+	struct nlmsghdr *message = net_begin(buf, type, flags);
 	struct rtmsg *body = mnl_nlmsg_put_extra_header(message, sizeof(*body));
 
-	message->nlmsg_type = type;
-	message->nlmsg_flags = (uint16_t)(NLM_F_REQUEST | NLM_F_ACK | flags);
 	body->rtm_family = (unsigned char)route->family;
 	body->rtm_dst_len = route->bits;
 	body->rtm_table = RT_TABLE_LOCAL;
@@ -51,20 +49,6 @@ static struct nlmsghdr *route_message(char *buf, const struct local_route *route
 	if (route->priority)
 		mnl_attr_put_u32(message, RTA_PRIORITY, route->priority);
 	return message;
-}
-
-/* Sends a request; 0 or what the kernel answers. */
-static int ask(struct mnl_socket *socket, const struct nlmsghdr *message)
-{
-	char buf[4096];
-	ssize_t n;
-
-	if (mnl_socket_sendto(socket, message, message->nlmsg_len) < 0)
-		return -errno;
-	n = mnl_socket_recvfrom(socket, buf, sizeof(buf));
-	if (n < 0)
-		return -errno;
-	return mnl_cb_run(buf, (size_t)n, 0, mnl_socket_get_portid(socket), NULL, NULL) < 0 ? -errno : 0;
 }
 
 static int set_quickack(struct mnl_socket *socket, const struct local_route *route)
@@ -81,7 +65,7 @@ static int set_quickack(struct mnl_socket *socket, const struct local_route *rou
 	mnl_attr_put_u32(message, RTAX_RTO_MIN, NEVER_MS);
 	mnl_attr_put_u32(message, RTAX_QUICKACK, 1);
 	mnl_attr_nest_end(message, metrics);
-	return ask(socket, message);
+	return net_carry_out(socket, message);
 }
 
 int net_acknowledge_at_once(struct error *err)
@@ -105,7 +89,7 @@ int net_acknowledge_at_once(struct error *err)
 		r = set_quickack(socket, &four[i]);
 	/* A host may be without IPv6. */
 	if (r == 0 && set_quickack(socket, &six) == 0)
-		(void)ask(socket, route_message(buf, &six_kernel, RTM_DELROUTE, 0));
+		(void)net_carry_out(socket, route_message(buf, &six_kernel, RTM_DELROUTE, 0));
 	(void)mnl_socket_close(socket);
 	return r < 0 ? error_errno(err, -r, "cannot set the routes of lo") : 0;
 }

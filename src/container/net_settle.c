@@ -56,25 +56,6 @@ static int look_at_address(const struct nlmsghdr *nlh, void *data)
 	return MNL_CB_OK;
 }
 
-int net_dump(struct mnl_socket *socket, uint16_t type, unsigned char family, mnl_cb_t take, void *data)
-{
-	char buf[1 << 15];
-	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
-	ssize_t n;
-	int r = MNL_CB_OK;
-
-	nlh->nlmsg_type = type;
-	nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-	((struct ifinfomsg *)mnl_nlmsg_put_extra_header(nlh, sizeof(struct ifinfomsg)))->ifi_family = family;
-	if (mnl_socket_sendto(socket, nlh, nlh->nlmsg_len) < 0)
-		return -errno;
-	while (r > MNL_CB_STOP) {
-		n = mnl_socket_recvfrom(socket, buf, sizeof(buf));
-		r = n < 0 ? MNL_CB_ERROR : mnl_cb_run(buf, (size_t)n, 0, 0, take, data);
-	}
-	return r < 0 ? -errno : 0;
-}
-
 /* 1: something is on its way, 0: nothing, or -errno. */
 static int is_passing(struct mnl_socket *socket)
 {

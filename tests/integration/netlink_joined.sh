@@ -149,6 +149,16 @@ jq '.linux.sysctl = { "net.ipv6.conf.default.addr_gen_mode": "2" }' one/config.j
 run "$supervisor" --bundle one
 ok "what the document sets comes after that" test "$(at "$holder" cat /proc/sys/net/ipv6/conf/default/addr_gen_mode)" = 2
 
+# A loopback that is down stays without addresses: the kernel would look for duplicates of ::1 when it comes up.
+hold
+echo 'cat /proc/net/if_inet6' >six.sh
+bundle "$holder" '' six.sh
+run "$supervisor" --bundle one --strict
+expect 0 "a guest of a namespace whose loopback is down"
+expect_out "" "it has no address"
+at "$holder" ip -6 -o addr show lo >out
+ok "nor has it got one" test ! -s out
+
 # MAC addresses are the kernel's own where that is asked for: then nothing of them is rewritten, and others are told.
 cat >mac.sh <<'X'
 ip -o link show dev eth0; ip -o addr show dev eth0; python3 look.py | tail -n 3
