@@ -223,14 +223,20 @@ static int op_wait(struct engine *e, struct task *t, struct futex_call *c, struc
 	return verdict_block(v);
 }
 
+/* The kernel wakes one before it counts. */
+static int one_at_least(uint32_t n)
+{
+	return (int)n < 1 ? 1 : (int)n;
+}
+
 static int op_wake(struct engine *e, struct task *t, struct futex_call *c, struct verdict *v)
 {
 	uint32_t bitset = c->op == FUTEX_WAKE ? FUTEX_BITSET_MATCH_ANY : c->val3;
-	int n = (int)c->val, r;
+	int r;
 
 	if (!bitset)
 		return verdict_errno(v, EINVAL);
-	r = wake_key(e, &c->key, n < 1 ? 1 : n, bitset);
+	r = wake_key(e, &c->key, one_at_least(c->val), bitset);
 	return r < 0 ? r : verdict_return(v, r);
 }
 
@@ -311,12 +317,12 @@ static int op_wake_op(struct engine *e, struct task *t, struct futex_call *c, st
 		r = futex_write_word(e, t, c->addr2, wake_op_apply(op, old, (uint32_t)oparg));
 	if (r < 0)
 		return r == -EFAULT ? verdict_errno(v, EFAULT) : r;
-	r = wake_key(e, &c->key, (int)c->val, FUTEX_BITSET_MATCH_ANY);
+	r = wake_key(e, &c->key, one_at_least(c->val), FUTEX_BITSET_MATCH_ANY);
 	if (r < 0)
 		return r;
 	n = r;
 	if (wake_op_compare(cmp, (int32_t)old, cmparg)) {
-		r = wake_key(e, &c->key2, (int)c->val2, FUTEX_BITSET_MATCH_ANY);
+		r = wake_key(e, &c->key2, one_at_least(c->val2), FUTEX_BITSET_MATCH_ANY);
 		if (r < 0)
 			return r;
 		n += r;

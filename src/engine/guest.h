@@ -188,8 +188,8 @@ struct code_found {
 enum {
 	GUEST_CAN_HOOK = 1 << 0,   /* VERDICT_HOOK works */
 	GUEST_CAN_PATCH = 1 << 1,  /* exec_setup can rewrite the vDSO */
-	GUEST_CAN_COUNT = 1 << 3,  /* count_branches works, exactly: the same code has the same count each time */
 	GUEST_CAN_STEP = 1 << 2,   /* verdicts with preempt work */
+	GUEST_CAN_COUNT = 1 << 3,  /* count_branches works, exactly: the same code has the same count each time */
 };
 
 struct guest;

@@ -152,6 +152,23 @@ Test(engine_turn, futex_wakes_first_come_first)
 	goes_on(1, VERDICT_RETURN, 1);
 }
 
+/* As in Linux one is woken before it is counted. */
+Test(engine_turn, futex_wakes_one_at_least)
+{
+	thread(0, 1);
+	thread(0, 2);
+	poke_time(0, 1, 0);
+	sleeps(0, 0);
+	goes_on(1, VERDICT_GO, 0);
+	futex(1, 64, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0, 0);
+	goes_on(2, VERDICT_GO, 0);
+	futex(2, 72, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0, 0);
+	goes_on(0, VERDICT_RETURN, 0);
+	happens(fake_call(0, SYS_futex, fake_address(64), FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0, fake_address(72),
+			  FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0)));
+	goes_on(0, VERDICT_RETURN, 2);
+}
+
 Test(engine_turn, futex_timeout_is_exact)
 {
 	uint64_t before;
