@@ -103,9 +103,14 @@ static int copy_directory(int from, int to, unsigned depth)
 	if (depth > DEPTH_LIMIT)
 		return -ELOOP;
 	fd = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir)
+	if (fd < 0)
 		return -errno;
+	dir = fdopendir(fd);
+	if (!dir) {
+		r = -errno;
+		(void)close(fd);
+		return r;
+	}
 	while (r == 0 && (entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			r = copy_entry(from, to, entry->d_name, depth);

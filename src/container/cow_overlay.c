@@ -12,25 +12,30 @@
 #include "container/cow_internal.h"
 #include "container/fsops.h"
 
-/* "/var/lib" -> "@var@lib": one file name for a path. */
-static void layer_name(const char *path, char *buf, size_t size)
+/* "/var/lib" -> "@var@lib": one file name for a path, and no other's. False when that is too long for one. */
+static bool layer_name(const char *path, char *buf, size_t size)
 {
 	size_t n = 0;
 
-	for (; *path && n + 1 < size; path++)
-		buf[n++] = *path == '/' ? '@' : *path;
+	for (; *path && n + 3 < size; path++) {
+		if (*path == '@' || *path == '%')
+			n += (size_t)snprintf(buf + n, size - n, "%%%02x", *path);
+		else
+			buf[n++] = *path == '/' ? '@' : *path;
+	}
 	buf[n] = '\0';
+	return !*path;
 }
 
 /* Makes NAME in the upper directory of LAYERS (like the lower layer) and in the work directory; a kept one may exist. */
 static int make_layers(const struct cow *cow, const char *path, const struct stat *st, char *upper, char *work,
 		       struct error *err)
 {
-	char name[NAME_MAX + 1];
+	char name[NAME_MAX + 3];
 	int r;
 
-	layer_name(path, name, sizeof(name));
-	if (snprintf(upper, PATH_MAX, "%s/%s/%s", cow->layers, COW_UPPER, name) >= PATH_MAX ||
+	if (!layer_name(path, name, sizeof(name)) ||
+	    snprintf(upper, PATH_MAX, "%s/%s/%s", cow->layers, COW_UPPER, name) >= PATH_MAX ||
 	    snprintf(work, PATH_MAX, "%s/%s/%s", cow->layers, COW_WORK, name) >= PATH_MAX)
 		return error_set(err, ENAMETOOLONG, "%s", path);
 	if (mkdir(work, 0700) < 0 && errno != EEXIST)
