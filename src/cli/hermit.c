@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hermit: the front-end for a person. Options before the command concern the tool's own messages. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,8 +57,10 @@ int main(int argc, char **argv)
 	int used = 1 + take_log_option(argc - 1, argv + 1, &level);
 	int parsed = level && *level ? log_level_parse(level) : LOG_LEVEL_WARNING;
 
-	if (fd_reserve_standard() < 0)
+	if (fd_reserve_standard() < 0) {
+		(void)fprintf(stderr, "hermit: a standard descriptor is closed, and /dev/null cannot be opened for it: %s\n", strerror(errno));
 		return EXIT_CODE_TOOL;
+	}
 	if (parsed < 0) {
 		(void)fprintf(stderr, "hermit: there is no log level '%s': off, error, warning, info and debug are known\n", level);
 		return EXIT_CODE_TOOL;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hermit-supervisor: the OCI runtime. */
+#include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -72,8 +74,10 @@ int main(int argc, char **argv)
 	struct error err = { 0 };
 	int command;
 
-	if (fd_reserve_standard() < 0)
+	if (fd_reserve_standard() < 0) {
+		(void)fprintf(stderr, "hermit-supervisor: a standard descriptor is closed, and /dev/null cannot be opened for it: %s\n", strerror(errno));
 		return OCI_EXIT_FAILURE;
+	}
 	log_setup(STDERR_FILENO, LOG_LEVEL_WARNING, false, "hermit-supervisor");
 	if (argc < 2 || asks_for_help(argv[1]))
 		return command_dispatch(&table, argc - 1, argv + 1);
