@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Descriptors of the guest, borrowed: a handle is a descriptor of ours for the same open file description. Everything that
- * sets a flag on it would set it for the guest too, so "do not block" is asked for by call, never by O_NONBLOCK.
+ * sets a flag on it would set it for the guest too, so "do not block" is asked for by call, and by O_NONBLOCK only where there is no other way
+ * (write_terminal).
  */
 #include "backend/notify/notify.h"
 

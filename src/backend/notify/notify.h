@@ -258,9 +258,9 @@ ssize_t notify_handle_read_at(struct guest *g, int handle, void *buf, size_t len
 int notify_outside_pending(struct guest *g);
 void handles_init(struct notify *n);
 void handles_deinit(struct notify *n);
-/* Forgets what is cached for a task that is gone. */
 /* A pidfd of the task; it stays the cache's. */
 int handles_pidfd(struct notify *n, pid_t tid);
+/* Forgets what is cached for a task that is gone. */
 void handles_forget(struct notify *n, pid_t tid);
 /* Borrows by host thread id: a descriptor of ours or -errno. */
 int handles_borrow(struct notify *n, pid_t tid, int fd);

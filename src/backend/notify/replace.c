@@ -81,8 +81,8 @@ static bool is_alone(const struct notify *n, pid_t tid, const char *status)
 	return alone;
 }
 
-/* The next descriptor of the process, from *from on, that is a listener; -1: there is none. */
-static int next_listener(const struct notify *n, pid_t pid)
+/* A descriptor of the process that is a listener; -1: there is none. */
+static int find_listener(const struct notify *n, pid_t pid)
 {
 	DIR *dir = open_directory(n, pid, "fd");
 	const struct dirent *entry;
@@ -107,7 +107,7 @@ static bool await_closed(const struct notify *n, pid_t pid)
 	const struct timespec moment = { .tv_nsec = 1000000 };
 	int left = RUNTIME_CLOSES_MS;
 
-	while (next_listener(n, pid) >= 0 && left-- > 0)
+	while (find_listener(n, pid) >= 0 && left-- > 0)
 		(void)nanosleep(&moment, NULL);
 	return left > 0;
 }
@@ -126,9 +126,9 @@ static const char *find_obstacle(const struct notify *n, const struct adopted *c
 	if (!is_alone(n, call->tid, status))
 		return "it has other threads below the filter";
 	parent = (pid_t)field(status, "PPid", 10);
-	if (!last && next_listener(n, call->tid) >= 0)
+	if (!last && find_listener(n, call->tid) >= 0)
 		return "it has the listener open";
-	if (last ? !await_closed(n, parent) : next_listener(n, parent) >= 0)
+	if (last ? !await_closed(n, parent) : find_listener(n, parent) >= 0)
 		return "the runtime has the listener open";
 	return NULL;
 }
@@ -185,7 +185,7 @@ static int close_copies(struct operation *op)
 	int64_t result;
 	int fd, r = 0;
 
-	while (r == 0 && (fd = next_listener(op->n, op->call->tid)) >= 0) {
+	while (r == 0 && (fd = find_listener(op->n, op->call->tid)) >= 0) {
 		call.args[0] = (uint64_t)fd;
 		r = do_call(op, &call, &result);
 	}

@@ -88,27 +88,12 @@ static bool read_written(struct look *look, const struct insn_effect *effect, un
 	return true;
 }
 
-/* Waits for a stop of the task: 1 with its status; 0 when it is dying, which is left for notify_reap(). */
-static int await_any_stop(const struct notify_task *t, int *ret_status)
-{
-	siginfo_t info = { 0 };
-
-	while (waitid(P_PID, (id_t)t->tid, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL) < 0)
-		if (errno != EINTR)
-			return errno == ECHILD ? 0 : -errno;
-	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
-		return 0;
-	return waitpid(t->tid, ret_status, __WALL) == t->tid ? 1 : 0;
-}
-
 /* One step. 1 done, 0 something else has happened, which is reported; -errno. */
 static int step(struct look *look)
 {
 	int status = 0, r;
 
-	if (ptrace(PTRACE_SINGLESTEP, look->t->tid, NULL, NULL) < 0)
-		return errno == ESRCH ? 0 : -errno;
-	r = await_any_stop(look->t, &status);
+	r = companion_step(look->t->tid, &status);
 	if (r <= 0)
 		return r;
 	if (status >> 16 == 0 && WSTOPSIG(status) == SIGTRAP)
@@ -323,7 +308,7 @@ static int stop_running(struct notify *n, struct notify_task *t)
 
 	r = companion_interrupt(t->tid);
 	if (r == 0)
-		r = await_any_stop(t, &status);
+		r = companion_await(t->tid, &status);
 	if (r <= 0)
 		return r;
 	if (status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP)
