@@ -106,4 +106,14 @@ for closed in '<&-' '>&-' '2>&-' '<&- >&-' '<&- 2>&-' '>&- 2>&-' '<&- >&- 2>&-';
 		;;
 	esac
 done
+# What a path leads to is looked up with the rights of who asks: root's without the capabilities that override permissions, too.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	for rights in "--inh-caps=-all --bounding-set=-all" "--inh-caps=-all --bounding-set=-dac_override" "--reuid=65534 --clear-groups"; do
+		# shellcheck disable=SC2086 # words
+		run "$hermit" run -- setpriv $rights sh -c 'mkfifo /dev/shm/f && { echo hello >/dev/shm/f & cat /dev/shm/f; wait; }'
+		expect 0 "a FIFO, $rights"
+		expect_out hello "a FIFO, $rights"
+		expect_err "" "a FIFO, $rights: under control"
+	done
+fi
 finish

@@ -8,32 +8,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <linux/capability.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "backend/notify/identity.h"
 #include "base/cleanup.h"
 
-enum { GROUPS_MAX = 256, PATH_SIZE = 4096 };
-
-/* Who resolves: read from /proc/TID/status. */
-struct identity {
-	uid_t fsuid;
-	gid_t fsgid;
-	bool overrides; /* has the capabilities that make permissions not matter */
-	gid_t groups[GROUPS_MAX];
-	int n_groups;
-};
+enum { PATH_SIZE = 4096 };
 
 /*
  * What is known of a task: it changes only by calls of the guest, which pass by here (paths_note_call), and by exec. Then
@@ -61,90 +50,6 @@ struct walk {
 	uint64_t resolve;
 	int flags;
 };
-
-/* The number `index` (from 0) in a line of a status file. */
-static unsigned long nth_number(const char *text, int index)
-{
-	unsigned long value = 0;
-	char *end;
-
-	for (; index >= 0; index--, text = end)
-		value = strtoul(text, &end, 10);
-	return value;
-}
-
-static int parse_groups(const char *text, struct identity *identity)
-{
-	char *end;
-
-	for (;;) {
-		while (*text == ' ' || *text == '\t')
-			text++;
-		if (*text == '\n')
-			return 0;
-		if (*text < '0' || *text > '9')
-			return -ENOTSUP; /* "many" */
-		if (identity->n_groups == GROUPS_MAX)
-			return -ENOTSUP;
-		identity->groups[identity->n_groups++] = (gid_t)strtoul(text, &end, 10);
-		text = end;
-	}
-}
-
-static int read_identity(const struct notify *n, pid_t tid, struct identity *identity)
-{
-	const uint64_t need = 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_DAC_READ_SEARCH;
-	const char *uid, *gid, *groups, *caps;
-	char text[8192];
-	int r;
-
-	r = procfs_status(n, tid, text, sizeof(text));
-	if (r < 0)
-		return r;
-	uid = procfs_field(text, "Uid");
-	gid = procfs_field(text, "Gid");
-	groups = procfs_field(text, "Groups");
-	caps = procfs_field(text, "CapEff");
-	if (!uid || !gid || !groups || !caps)
-		return -EPROTO;
-	identity->fsuid = (uid_t)nth_number(uid, 3);
-	identity->fsgid = (gid_t)nth_number(gid, 3);
-	identity->overrides = (strtoull(caps, NULL, 16) & need) != 0;
-	identity->n_groups = 0;
-	return parse_groups(groups, identity);
-}
-
-/* The supervisor's own supplementary groups, while it goes by a task's identity. */
-struct disguise {
-	bool worn;
-	gid_t groups[GROUPS_MAX];
-	int n_groups;
-};
-
-static int disguise_put_on(const struct notify *n, struct disguise *disguise, const struct identity *identity)
-{
-	disguise->worn = false;
-	if (identity->overrides && identity->fsuid == n->euid)
-		return 0;
-	if (identity->overrides || identity->fsuid == n->euid)
-		return -ENOTSUP; /* capabilities that do not go with the user id */
-	disguise->n_groups = getgroups(GROUPS_MAX, disguise->groups);
-	if (disguise->n_groups < 0 || setgroups((size_t)identity->n_groups, identity->groups) < 0)
-		return -ENOTSUP;
-	disguise->worn = true;
-	(void)setfsgid(identity->fsgid);
-	(void)setfsuid(identity->fsuid);
-	return (uid_t)setfsuid((uid_t)-1) == identity->fsuid && (gid_t)setfsgid((gid_t)-1) == identity->fsgid ? 0 : -ENOTSUP;
-}
-
-static void disguise_take_off(struct disguise *disguise)
-{
-	if (!disguise->worn)
-		return;
-	(void)setfsuid(geteuid());
-	(void)setfsgid(getegid());
-	(void)setgroups((size_t)disguise->n_groups, disguise->groups);
-}
 
 static int object_of(const struct notify *n, pid_t tid, const char *name, struct object_id *ret_id)
 {
@@ -250,7 +155,7 @@ static int get_context(struct notify *n, pid_t tid, struct path_context **ret_co
 	clear_context(context);
 	r = check_root(n, tid);
 	if (r == 0)
-		r = read_identity(n, tid, &context->identity);
+		r = identity_read(n, tid, &context->identity);
 	if (r < 0)
 		return r;
 	context->tid = tid;

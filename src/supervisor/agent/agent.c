@@ -24,7 +24,7 @@
 #include "supervisor/agent/agent_child.h"
 #include "supervisor/exit_codes.h"
 
-enum { BACKLOG = 128, HANDED_OVER = 3, PATH_SIZE = 4096 };
+enum { BACKLOG = 128, HANDED_OVER = 3, PATH_SIZE = 4096, METRICS_MS = 1000 };
 
 struct agent {
 	const struct agent_request *request;
@@ -225,7 +225,8 @@ static int loop(struct agent *a, struct error *err)
 	while (!a->ending || a->n_children) {
 		write_metrics(a);
 		fds[0].fd = a->ending ? -1 : a->listener;
-		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+		/* what children count is looked for while there are some */
+		if (poll(fds, 2, a->n_children ? METRICS_MS : -1) < 0 && errno != EINTR)
 			return error_errno(err, errno, "agent");
 		if (fds[1].revents)
 			take_signals(a);

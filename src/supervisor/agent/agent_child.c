@@ -125,8 +125,8 @@ static bool is_from_hook(const struct child *c)
 static void note_what_is_known(struct child *c)
 {
 	note(c, "the machine that /sys shows is the real one");
-	if (c->options.tsc == RUN_TSC_FAULT)
-		note(c, "tsc=fault: RDTSC is replaced in files, it does not fault in code made at run time");
+	if (!c->options.keep_instructions)
+		note(c, "RDTSC is replaced in files, it does not fault in code made at run time");
 	if (is_later_process(&c->message.state))
 		note(c, "a process of exec has a clock and a schedule of its own");
 }
