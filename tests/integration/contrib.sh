@@ -78,7 +78,7 @@ for name in $(sed -n 's/^ *org\.hermit\.\([a-z-]*\):.*/\1/p' "$contrib/kubernete
 done
 # Dockerfiles: known instructions, and the libraries that the programs need
 for file in "$contrib"/docker/Dockerfile.*; do
-	bad=$(sed -e ':a' -e '/\\$/N; s/\\\n//; ta' "$file" | grep -vE '^(#|$)|^(FROM|RUN|COPY|WORKDIR|CMD|ENV|ENTRYPOINT) ')
+	bad=$(sed -e ':a' -e '/\\$/N; s/\\\n//; ta' "$file" | grep -vE '^(#|$)|^(ARG|FROM|RUN|COPY|WORKDIR|CMD|ENV|ENTRYPOINT) ')
 	ok "$file: instructions" [ -z "$bad" ]
 done
 if command -v readelf >/dev/null && command -v dpkg-query >/dev/null; then
