@@ -159,6 +159,30 @@ container runc with again
 ok "a new agent" cmp -s out.again out.runc-1
 stop_agent
 
+# What is promised as long as the container's profile lets it be done, and reported where not.
+in_bundle() { mkdir -p "$2" && jq "$3" "$1/config.json" >"$2.new" && mv "$2.new" "$2/config.json"; }
+start_agent
+bundle quick hook 'echo hello'
+in_bundle quick foreign '.linux.seccomp.listenerMetadata = "other"'
+in_bundle quick random '.linux.seccomp.syscalls |= [{names: ["personality"], action: "SCMP_ACT_ERRNO"}] + map(.names -= ["personality"])'
+for runtime in runc crun; do
+	command -v $runtime >/dev/null || continue
+	for name in foreign random; do
+		container $runtime $name $name-$runtime
+		ok "$runtime: $name: it runs" [ "$?-$(cat out.$name-$runtime)" = 0-hello ]
+		said=reports/$name-$runtime.txt
+		ok "$runtime: $name: it ends" grep -q '^hermit: the program ended, status 0' "$said"
+		case $name in
+		foreign)
+			ok "$runtime: foreign: calls" grep -q "^hermit: not promised: what the container's profile, which is not the hook's, does not notify" "$said"
+			ok "$runtime: foreign: signals" grep -q '^hermit: not promised: calls that signals break off .*WAIT_KILLABLE_RECV' "$said"
+			;;
+		random) ok "$runtime: random: addresses" grep -q '^hermit: not promised: addresses are randomised' "$said" ;;
+		esac
+	done
+done
+stop_agent
+
 # RDTSC: replaced in files; in code made at run time the host's, which the report says.
 if ${CC:-cc} -O2 -static -o rootfs/bin/mapped "$top_srcdir/tests/guests/insn_mapped.c" 2>cc.err; then
 	start_agent
@@ -196,7 +220,6 @@ ended()
 equal() { ok "$3: '$2' instead of '$1'" [ "$1" = "$2" ]; }
 # told ID WHAT: a number of its report
 told() { sed -n "s/^hermit: .*[ ,]\([0-9]*\) $2.*/\1/p" "reports/$1.txt"; }
-in_bundle() { jq "$3" "$1/config.json" >"$1.new" && mkdir -p "$2" && mv "$1.new" "$2/config.json"; }
 
 container runc with metrics-1
 ended 1 0 0 1

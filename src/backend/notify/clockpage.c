@@ -27,7 +27,6 @@ void clockpage_init(struct notify *n)
 	_cleanup_close_ int fd = -1;
 	void *page;
 
-	n->clock_page_fd = -1;
 	n->vdso_page = vdso_new(VDSO_PAGE);
 	if (!n->vdso_page)
 		return;

@@ -340,8 +340,11 @@ int backend_start(struct guest *g, struct error *err)
 	return r < 0 ? error_errno(err, -r, "the guest cannot go on") : 0;
 }
 
-/* The call that is parked becomes the first event. */
-static int begin_adopted(struct notify *n, const struct adopted *adopted, struct error *err)
+/*
+ * The call that is parked becomes the first event. The clock page is mapped by calls that are answered, which a filter of another make need not
+ * notify.
+ */
+static int begin_adopted(struct notify *n, const struct adopted *adopted, bool own_filter, struct error *err)
 {
 	struct notify_task *t = notify_find(&n->guest, 0);
 	struct event event = adopted->event;
@@ -349,7 +352,8 @@ static int begin_adopted(struct notify *n, const struct adopted *adopted, struct
 
 	if (!t)
 		return error_set(err, ESRCH, "the container's process is gone");
-	clockpage_init(n);
+	if (own_filter)
+		clockpage_init(n);
 	r = paths_init(n, t->tid);
 	if (r < 0)
 		return error_errno(err, -r, "cannot open the container's root directory");
@@ -413,7 +417,7 @@ static int adopt(struct notify *n, const struct backend_options *options, const 
 	ret_adoption->numbered = r == 1;
 	ret_adoption->early_calls = n->strange_calls;
 	ret_adoption->stderr_fd = handles_borrow(n, adopted.tid, STDERR_FILENO);
-	return begin_adopted(n, &adopted, err);
+	return begin_adopted(n, &adopted, adoptee->filter != NULL, err);
 }
 
 int backend_adopt(const struct backend_options *options, const struct backend_adoptee *adoptee, struct guest **ret_guest,
