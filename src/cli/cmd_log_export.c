@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/log_arguments.h"
-#include "supervisor/exit_codes.h"
 #include "trace/log_export.h"
 
 enum { KEY_FORMAT = LOG_KEY_OWN, KEY_MAX_EVENTS, KEY_TITLE };
@@ -144,8 +143,9 @@ static int write_export(struct arguments *a, struct log_reader *r, FILE *f, stru
 }
 
 /* What is left of a failed export is removed: half a page looks like a whole one. */
-static int export_log(struct arguments *a, struct error *err)
+static int export_log(void *arguments, struct error *err)
 {
+	struct arguments *a = arguments;
 	_cleanup_(cleanup_log_reader) struct log_reader *r = NULL;
 	bool standard = !a->output || !strcmp(a->output, "-");
 	int ret, closed;
@@ -169,15 +169,7 @@ static int export_log(struct arguments *a, struct error *err)
 int cmd_log_export(int argc, char **argv)
 {
 	struct arguments a = { 0 };
-	struct error err = { 0 };
 
 	a.input.filter = &a.export.filter;
-	command_prepare("hermit", "log-export", argv);
-	if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0)
-		return EXIT_CODE_TOOL;
-	if (export_log(&a, &err) < 0) {
-		log_error("%s", err.text);
-		return EXIT_CODE_TOOL;
-	}
-	return 0;
+	return log_command("log-export", &argp, argc, argv, &a, export_log);
 }

@@ -5,10 +5,8 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
 #include "cli/commands.h"
 #include "cli/log_arguments.h"
-#include "supervisor/exit_codes.h"
 #include "trace/log_print.h"
 
 enum { KEY_JSON = LOG_KEY_OWN };
@@ -62,8 +60,9 @@ static const struct argp argp = {
 	.children = children,
 };
 
-static int print_log(const struct arguments *a, struct error *err)
+static int print_log(void *arguments, struct error *err)
 {
+	const struct arguments *a = arguments;
 	_cleanup_(cleanup_log_reader) struct log_reader *r = NULL;
 	uint64_t records;
 	int ret, closed;
@@ -83,15 +82,7 @@ static int print_log(const struct arguments *a, struct error *err)
 int cmd_log_print(int argc, char **argv)
 {
 	struct arguments a = { 0 };
-	struct error err = { 0 };
 
 	a.input.filter = &a.print.filter;
-	command_prepare("hermit", "log-print", argv);
-	if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0)
-		return EXIT_CODE_TOOL;
-	if (print_log(&a, &err) < 0) {
-		log_error("%s", err.text);
-		return EXIT_CODE_TOOL;
-	}
-	return 0;
+	return log_command("log-print", &argp, argc, argv, &a, print_log);
 }

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "cli/commands.h"
+#include "supervisor/exit_codes.h"
 
 static const struct argp_option options[] = {
 	{ "unchecked", LOG_KEY_UNCHECKED, NULL, 0, "read logs whose check sums do not match", 0 },
@@ -91,6 +92,20 @@ void log_color_parse(const char *when, bool *ret_color, struct argp_state *state
 		*ret_color = when[0] == 'a';
 	else
 		argp_error(state, "--color: there is no '%s'; known: auto, always, never", when);
+}
+
+int log_command(const char *name, const struct argp *argp, int argc, char **argv, void *arguments, int (*work)(void *arguments, struct error *err))
+{
+	struct error err = { 0 };
+
+	command_prepare("hermit", name, argv);
+	if (argp_parse(argp, argc, argv, 0, NULL, arguments) != 0)
+		return EXIT_CODE_TOOL;
+	if (work(arguments, &err) < 0) {
+		log_error("%s", err.text);
+		return EXIT_CODE_TOOL;
+	}
+	return 0;
 }
 
 int log_close_output(FILE *f)

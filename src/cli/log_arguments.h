@@ -41,6 +41,9 @@ enum { LOG_KEY_COLOR = 0x1000, LOG_KEY_UNCHECKED, LOG_KEY_OWN };
 /* argp_error() for a word that is none of auto, always, never. */
 void log_color_parse(const char *when, bool *ret_color, struct argp_state *state);
 
+/* A command of one log: reads its arguments, does its work (0 or -errno with a message), and says what went wrong. The exit status. */
+int log_command(const char *name, const struct argp *argp, int argc, char **argv, void *arguments, int (*work)(void *arguments, struct error *err));
+
 /* Closes output, so that a full disk is noticed: 0 or -errno. `f` may be stdout. */
 int log_close_output(FILE *f);
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/log.h"
 
 enum { WALK_FDS = 16 };
@@ -98,6 +99,19 @@ void scratch_keep(const char *path)
 
 	(void)snprintf(lock, sizeof(lock), "%.4000s/%s", path, lock_name);
 	(void)unlink(lock);
+}
+
+int scratch_capture_stdin(const char *path, struct error *err)
+{
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int r;
+
+	if (fd < 0)
+		return error_errno(err, errno, "%s", path);
+	if (isatty(STDIN_FILENO) || !fd_is_readable(STDIN_FILENO))
+		return 0;
+	r = fd_copy(STDIN_FILENO, fd);
+	return r < 0 ? error_errno(err, -r, "capturing standard input") : 0;
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)

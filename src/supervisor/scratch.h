@@ -22,6 +22,12 @@ int scratch_make_in(const char *base, char *path, size_t size, const char *name,
 void scratch_keep(const char *path);
 
 /*
+ * What standard input has, until its end, becomes the contents of a new file; from a terminal, or one that cannot be read, nothing is read. 0 or
+ * -errno with a message.
+ */
+int scratch_capture_stdin(const char *path, struct error *err);
+
+/*
  * Removes a directory with all that is in it, also what its modes do not let one into. What cannot be removed stays, unsaid but in debug
  * messages.
  */

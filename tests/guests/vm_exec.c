@@ -147,13 +147,12 @@ static void failing(void)
 }
 
 /* Whose a program with the set-user-id bit is: what it says of itself. */
-static void set_user(void)
+/* A process without rights executes the program that has those of its owner. Its status. */
+static int run_private(void)
 {
 	int status;
-	pid_t child;
+	pid_t child = (pid_t)MUST(fork());
 
-	copy_self("private", 06755);
-	child = (pid_t)MUST(fork());
 	if (!child) {
 		if (getuid() == 0 && (setresgid(1234, 1234, 1234) < 0 || setresuid(1234, 1234, 1234) < 0))
 			_exit(77);
@@ -161,18 +160,16 @@ static void set_user(void)
 		_exit(99);
 	}
 	MUST(waitpid(child, &status, 0));
-	SHOWN("set-user-id: status %d", status);
+	return status;
+}
+
+static void set_user(void)
+{
+	copy_self("private", 06755);
+	SHOWN("set-user-id: status %d", run_private());
 	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
 	SAME("no new ones %s", RESULT(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)));
-	child = (pid_t)MUST(fork());
-	if (!child) {
-		if (getuid() == 0 && (setresgid(1234, 1234, 1234) < 0 || setresuid(1234, 1234, 1234) < 0))
-			_exit(77);
-		(void)execl("./private", "private", "ids", (char *)NULL);
-		_exit(99);
-	}
-	MUST(waitpid(child, &status, 0));
-	SHOWN("and without new privileges: status %d", status);
+	SHOWN("and without new privileges: status %d", run_private());
 }
 
 /* ---- the vDSO ---- */

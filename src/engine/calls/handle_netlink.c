@@ -72,15 +72,21 @@ static int take_port(struct netlink_use *use, uint32_t port, uint32_t groups)
 	return r < 0 ? r : netlink_socket_settle(use->e, use->socket, use->handle);
 }
 
+/* Of a call with the arguments (socket, address, its length). */
+static int begin_with_address(struct engine *e, struct task *t, const struct fd_info *info, struct netlink_use *use, struct sockaddr_nl *ret_address)
+{
+	int r = netlink_use_begin(e, t, info, use);
+
+	return r < 0 ? r : read_address(e, t, t->call.args[1], t->call.args[2], ret_address);
+}
+
 int netlink_bind(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
 {
 	_cleanup_(netlink_use_end) struct netlink_use use = { .handle = -1 };
 	struct sockaddr_nl address;
 	int r;
 
-	r = netlink_use_begin(e, t, info, &use);
-	if (r >= 0)
-		r = read_address(e, t, t->call.args[1], t->call.args[2], &address);
+	r = begin_with_address(e, t, info, &use, &address);
 	if (r < 0)
 		return netlink_answer_error(r, v);
 	if (use.socket->port) {
@@ -98,9 +104,7 @@ int netlink_connect(struct engine *e, struct task *t, const struct fd_info *info
 	struct sockaddr_nl address;
 	int r;
 
-	r = netlink_use_begin(e, t, info, &use);
-	if (r >= 0)
-		r = read_address(e, t, t->call.args[1], t->call.args[2], &address);
+	r = begin_with_address(e, t, info, &use, &address);
 	if (r < 0)
 		return netlink_answer_error(r, v);
 	if (address.nl_pid || address.nl_groups)

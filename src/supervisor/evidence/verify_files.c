@@ -3,7 +3,6 @@
 #include "supervisor/evidence/verify_internal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
 #include "supervisor/launch.h"
 #include "supervisor/scratch.h"
 
@@ -102,15 +100,8 @@ int verify_make_dir(struct verify *v, struct error *err)
 int verify_capture_stdin(struct verify *v, struct error *err)
 {
 	char path[VERIFY_PATH_SIZE];
-	_cleanup_close_ int fd = open(verify_path(v, path, 0, "stdin"), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	int r;
 
-	if (fd < 0)
-		return error_errno(err, errno, "%s", path);
-	if (isatty(STDIN_FILENO) || !fd_is_readable(STDIN_FILENO))
-		return 0;
-	r = fd_copy(STDIN_FILENO, fd);
-	return r < 0 ? error_errno(err, -r, "capturing standard input") : 0;
+	return scratch_capture_stdin(verify_path(v, path, 0, "stdin"), err);
 }
 
 int verify_put_aside(const struct verify *v, unsigned run, struct error *err)

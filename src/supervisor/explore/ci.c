@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "supervisor/doctor/doctor.h"
 #include "supervisor/exit_codes.h"
+#include "supervisor/scratch.h"
 #include "supervisor/explore/ci_internal.h"
 #include "supervisor/evidence/verify.h"
 
@@ -67,20 +68,16 @@ static int set_path(char **to, const struct ci *ci, const char *name, struct err
 	return *to ? 0 : error_errno(err, ENOMEM, "verification");
 }
 
-/* All runs read the same: standard input is a file from now on. From a terminal nothing is read. */
+/* All runs read the same: standard input is a file from now on. */
 static int capture_stdin(const struct ci *ci, struct error *err)
 {
 	char path[CI_PATH_SIZE];
-	_cleanup_close_ int fd = open(ci_scratch_path(ci, "stdin", path), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	int r;
 
-	if (fd < 0)
-		return error_errno(err, errno, "%s", path);
-	if (isatty(STDIN_FILENO) || !fd_is_readable(STDIN_FILENO))
-		return 0;
-	r = fd_copy(STDIN_FILENO, fd);
-	if (r == 0)
-		r = fd_redirect(path, O_RDONLY, STDIN_FILENO);
+	r = scratch_capture_stdin(ci_scratch_path(ci, "stdin", path), err);
+	if (r < 0)
+		return r;
+	r = fd_redirect(path, O_RDONLY, STDIN_FILENO);
 	return r < 0 ? error_errno(err, -r, "capturing standard input") : 0;
 }
 
