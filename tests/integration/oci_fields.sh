@@ -142,11 +142,14 @@ if [ -x $python ]; then
 	import os, socket, sys
 	kind, path, out = sys.argv[1:]
 	s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM if kind == "datagram" else socket.SOCK_STREAM)
-	s.bind("\0" + path[1:] if path[0] == "@" else path)
+	s.bind("\0" + path[1:] if path[0] == "@" else path + ".new")
+	if kind != "datagram":
+	    s.listen()
+	if path[0] != "@":
+	    os.rename(path + ".new", path) # who sees it can use it
 	if kind == "datagram":
 	    text = s.recv(1000).decode()
 	else:
-	    s.listen()
 	    data, fds, _, _ = socket.recv_fds(s.accept()[0], 100, 4)
 	    text = data.decode() + " " + [l for l in open("/proc/self/fdinfo/%d" % fds[0]) if l.startswith("Pid:")][0].split()[1]
 	open(out + ".new", "w").write(text + "\n")
