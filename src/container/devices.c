@@ -69,6 +69,14 @@ static int device_bind(int root, const struct container_device *device, struct e
 	return root_bind(root, device->path, AT_FDCWD, device->path, false, err);
 }
 
+/* The mount point of device_bind(), which a run before has left in a root file system that stays. */
+static bool is_mount_point(int parent, const char *name)
+{
+	struct stat st;
+
+	return fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) && st.st_size == 0;
+}
+
 static int device_make(int root, const struct container_device *device, struct error *err)
 {
 	_cleanup_close_ int parent = -1;
@@ -80,7 +88,7 @@ static int device_make(int root, const struct container_device *device, struct e
 	if (device_exists(parent, name, device))
 		return 0;
 	if (mknodat(parent, name, device->mode, makedev(device->major, device->minor)) < 0) {
-		if (errno != EPERM)
+		if (errno != EPERM && !(errno == EEXIST && is_mount_point(parent, name)))
 			return error_errno(err, errno, "cannot create the device %s", device->path);
 		return device_bind(root, device, err);
 	}

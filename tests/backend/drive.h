@@ -38,6 +38,7 @@ struct scenario {
 	int (*guest)(void);
 	void (*test)(struct drive *d);
 	int status; /* expected wait status of the guest's first process, checked when the test has driven it to its end */
+	bool needs_root; /* credentials are changed, or networks are made; a supervisor has its own user namespace where it is not root */
 };
 
 /* For guests. */

@@ -681,21 +681,21 @@ static void test_network(struct drive *d)
 #define EXITED(status) ((status) << 8)
 
 static const struct scenario scenarios[] = {
-	{ "threads", guest_makes_threads, test_threads, EXITED(5) },
-	{ "children", guest_makes_children, test_children, 0 },
-	{ "stranger", guest_hides_child, test_stranger, 0 },
-	{ "exec-by-thread", guest_execs_by_thread, test_exec_by_thread, 0 },
-	{ "exit-group", guest_parks_threads, test_exit_group, EXITED(6) },
-	{ "killed-together", guest_parks_threads, test_killed_together, SIGKILL },
-	{ "close-with-threads", guest_parks_threads, test_close_with_threads, 0 },
-	{ "leader-leaves", guest_leader_leaves, test_leader_leaves, 0 },
-	{ "orphan", guest_has_orphan, test_orphan, 0 },
-	{ "interrupted-thread", guest_is_interrupted_in_thread, test_interrupted_thread, 0 },
-	{ "stop-with-thread", guest_stops_with_thread, test_stop_with_thread, 0 },
-	{ "thread-joins-stop", guest_stops_with_thread, test_thread_joins_stop, 0 },
-	{ "many-threads", guest_makes_many_threads, test_many_threads, 0 },
-	{ "backtrace", guest_shows_stack, test_backtrace, 0 },
-	{ "network", guest_talks_to_itself, test_network, 0 },
+	{ "threads", guest_makes_threads, test_threads, EXITED(5), false },
+	{ "children", guest_makes_children, test_children, 0, false },
+	{ "stranger", guest_hides_child, test_stranger, 0, false },
+	{ "exec-by-thread", guest_execs_by_thread, test_exec_by_thread, 0, false },
+	{ "exit-group", guest_parks_threads, test_exit_group, EXITED(6), false },
+	{ "killed-together", guest_parks_threads, test_killed_together, SIGKILL, false },
+	{ "close-with-threads", guest_parks_threads, test_close_with_threads, 0, false },
+	{ "leader-leaves", guest_leader_leaves, test_leader_leaves, 0, false },
+	{ "orphan", guest_has_orphan, test_orphan, 0, false },
+	{ "interrupted-thread", guest_is_interrupted_in_thread, test_interrupted_thread, 0, false },
+	{ "stop-with-thread", guest_stops_with_thread, test_stop_with_thread, 0, false },
+	{ "thread-joins-stop", guest_stops_with_thread, test_thread_joins_stop, 0, false },
+	{ "many-threads", guest_makes_many_threads, test_many_threads, 0, false },
+	{ "backtrace", guest_shows_stack, test_backtrace, 0, false },
+	{ "network", guest_talks_to_itself, test_network, 0, true },
 };
 
 int main(int argc, char **argv)

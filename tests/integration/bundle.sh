@@ -118,4 +118,19 @@ expect 0 "a bundle in the host's network"
 expect_err "hermit-supervisor: uncontrolled: network: the host's" "a bundle in the host's network"
 run "$supervisor" --bundle seven --strict
 expect 122 "a bundle in the host's network under --strict"
+# An ordinary user's devices are binds: their mount points stay in the root file system, and are there in the next run.
+as=
+bundle again 'test -c /dev/null && exit 5'
+if [ "$(id -u)" = 0 ]; then
+	as="setpriv --reuid 65534 --regid 65534 --clear-groups"
+	chmod 755 "$work"
+	chown -R 65534:65534 again
+	cp "$supervisor" "$work" || exit 99 # the tree need not be readable for everybody
+	supervisor=$work/hermit-supervisor
+fi
+for turn in first second; do
+	# shellcheck disable=SC2086 # a command or nothing
+	run $as "$supervisor" --bundle=again
+	expect 5 "an ordinary user's bundle, $turn time"
+done
 finish

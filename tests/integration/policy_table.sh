@@ -20,7 +20,7 @@ compile()
 # The table as it is, plus the row $1.
 with_row()
 {
-	cp "$top/src/engine/policy/syscalls.def" "$scratch/engine/policy/syscalls.def"
+	cat "$top/src/engine/policy/syscalls.def" > "$scratch/engine/policy/syscalls.def" # not its mode, which may be read-only
 	printf '%s\n' "$1" >> "$scratch/engine/policy/syscalls.def"
 }
 

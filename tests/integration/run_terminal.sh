@@ -59,7 +59,7 @@ ok "the caller's terminal is as it was: kill -9" cmp -s before after
 
 # Short lines into a terminal that is full: nobody may sleep in the kernel.
 for size in 30 66 120; do
-	run "$hermit" run --strict -- script -qec "yes $(printf '%*s' $((size - 1)) '' | tr ' ' z) | head -n 2000 | while read -r line; do echo \$line; done" /dev/null
+	RUN_LIMIT=300 run "$hermit" run --strict -- script -qec "yes $(printf '%*s' $((size - 1)) '' | tr ' ' z) | head -n 2000 | while read -r line; do echo \$line; done" /dev/null
 	expect 0 "lines of $size under --strict"
 	ok "all of the lines of $size are there" [ "$(tr -d '\r' <out | grep -c "^zzz")" = 2000 ]
 done
