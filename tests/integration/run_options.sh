@@ -35,6 +35,16 @@ ok "the rest is not" [ ! -e /usr/hermit-test-file ]
 run "$hermit" run --fs=overlay -- sh -c 'echo no >kept/file; cat kept/file'
 expect_out no "overlay: seen by the run"
 ok "overlay: nothing is written for real" [ "$(cat kept/file)" = real ]
+# Two mounts whose paths differ in a letter that stands for another one in the names of layers.
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+	mkdir -p one/two one@two
+	# shellcheck disable=SC2016 # of the inner shell
+	run unshare -m sh -c 'mount -t tmpfs x one/two && mount -t tmpfs x one@two && echo below >one/two/f && echo beside >one@two/f &&
+		exec "$0" run --fs=overlay -- sh -c "echo changed >one/two/f; cat one/two/f one@two/f"' "$hermit"
+	expect_out "changed
+beside" "overlay: each mount has a layer of its own"
+	rm -r one one@two
+fi
 run "$hermit" run --workdir=/ --writable="$work/other" -- sh -c "echo yes >$work/other/file"
 expect 0 "writable"
 ok "writable: written for real" [ "$(cat other/file)" = yes ]
