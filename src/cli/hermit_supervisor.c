@@ -88,5 +88,6 @@ int main(int argc, char **argv)
 		return -1 - command;
 	if (command < argc && enters_a_container(argv[command]) && selfcopy_ensure(argv, &err) < 0)
 		return oci_fail(&err, OCI_EXIT_FAILURE);
+	oci_note_command(argc - command, argv + command);
 	return command_dispatch(&table, argc - command, argv + command);
 }

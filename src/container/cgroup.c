@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
@@ -345,6 +346,62 @@ int cgroup_to_pairs(const struct cgroup *cgroup, struct oci_arena *arena, struct
 char **cgroup_procs_files(const struct cgroup *cgroup)
 {
 	return (char **)cgroup->procs;
+}
+
+static bool has_one_of(const char *list, const char *wanted, size_t len)
+{
+	for (const char *p = wanted; p < wanted + len;) {
+		size_t word = strcspn(p, ",:");
+
+		for (const char *q = list; *q; q += strcspn(q, ","), q += *q == ',')
+			if (strcspn(q, ",") == word && !strncmp(q, p, word))
+				return true;
+		p += word + 1;
+	}
+	return false;
+}
+
+static bool leads_out(const char *path)
+{
+	for (const char *p = path; *p; p += strcspn(p, "/"), p += *p == '/')
+		if (strcspn(p, "/") == 2 && !strncmp(p, "..", 2))
+			return true;
+	return false;
+}
+
+static int use_below(struct cgroup *cgroup, size_t i, const char *path, struct error *err)
+{
+	struct cgroup_hierarchy *h = &cgroup->items[i];
+	char *procs = NULL;
+
+	if (asprintf(&procs, "%s/%s/cgroup.procs", h->directory, path + strspn(path, "/")) < 0)
+		return cgroup_no_memory(err);
+	if (access(procs, F_OK) < 0) {
+		(void)error_errno(err, errno, "no cgroup '%s' in %s", path, h->directory);
+		free(procs);
+		return -err->code;
+	}
+	free(h->procs);
+	h->procs = procs;
+	cgroup->procs[i] = procs;
+	return 0;
+}
+
+int cgroup_use_below(struct cgroup *cgroup, const char *which, struct error *err)
+{
+	const char *colon = strchr(which, ':'), *path = colon ? colon + 1 : which;
+	size_t used = 0;
+	int r = 0;
+
+	if (leads_out(path))
+		return error_set(err, EINVAL, "cgroup '%s' is not within the container's", which);
+	for (size_t i = 0; r == 0 && i < cgroup->n; i++) {
+		if (colon && !has_one_of(cgroup->items[i].controllers, which, (size_t)(colon - which)))
+			continue;
+		r = use_below(cgroup, i, path, err);
+		used++;
+	}
+	return r == 0 && used == 0 ? error_set(err, ENOENT, "no cgroup of the container has a controller of '%s'", which) : r;
 }
 
 /* ---- values ---- */

@@ -38,6 +38,12 @@ int cgroup_to_pairs(const struct cgroup *cgroup, struct oci_arena *arena, struct
 /* The files that a process writes its number to in order to join; NULL-terminated, the cgroup's own. */
 char **cgroup_procs_files(const struct cgroup *cgroup);
 
+/*
+ * The files of a cgroup below them, for `exec`: "PATH" of all hierarchies, or "CONTROLLER[,CONTROLLER...]:PATH" of those that have one of these,
+ * the others as they are. It has to exist; "/" is the container's own. -ENOENT, -EINVAL with a message. Called once for each that is asked for.
+ */
+int cgroup_use_below(struct cgroup *cgroup, const char *which, struct error *err);
+
 /* Applies what is set and leaves the rest as it is. err names the field: "linux.resources.memory.limit: ...". */
 int cgroup_apply(const struct cgroup *cgroup, const struct oci_resources *resources, struct error *err);
 

@@ -102,6 +102,10 @@ expect 1 "seccomp: a foreign listener"
 expect_err_has 'linux.seccomp.*(listener|NOTIFY)' "seccomp: a foreign listener"
 expect_out "" "seccomp: a foreign listener"
 # of exec'd processes too
+bundle sec 'echo through' '.linux.seccomp = {defaultAction: "SCMP_ACT_ALLOW", listenerPath: "/run/agent.sock"}'
+run rt run --bundle sec sec
+expect_out through "seccomp: a listener that has nothing to hear"
+expect_err_has 'listenerPath.*not connected' "seccomp: a listener that has nothing to hear"
 begin sec 'true' '.linux.seccomp = {defaultAction: "SCMP_ACT_ALLOW", syscalls: [{names: ["mkdir", "mkdirat"], action: "SCMP_ACT_ERRNO", errnoRet: 28}]}'
 run rt exec sec /bin/mkdir /x
 expect_err_has 'No space left' "seccomp: exec"
@@ -204,6 +208,24 @@ if [ -x $python ]; then
 	run rt start late
 	expect 0 "NOTIFY_SOCKET: a container that ends before it is ready"
 	run rt delete --force late
+	# Calls that are newer than the newest one that a profile names do not exist below it; the others are refused as it says.
+	"$top_builddir/hermit" syscalls | awk '$1 ~ /^[0-9]+$/ && $1 < 400 && $2 != "getppid" { print $2 }' | jq -R . | jq -s . >names.json
+	cat >python/newer.py <<-'END'
+	import ctypes
+	libc = ctypes.CDLL(None, use_errno=True)
+	for number in (110, 435, 449, 100000):
+	    print(libc.syscall(number), ctypes.get_errno())
+	END
+	for off in false true; do
+		bundle newer "exec $python /newer.py" ".root.path = \"$work/python\" $mounts | .annotations[\"org.hermit.off\"] = \"$off\" |
+			.linux.seccomp = {defaultAction: \"SCMP_ACT_ERRNO\", architectures: [\"SCMP_ARCH_X86_64\"], syscalls: [{names: \$names[0], action: \"SCMP_ACT_ALLOW\"}]}" \
+			--slurpfile names names.json
+		run rt run --bundle newer newer
+		expect_out "-1 1
+-1 38
+-1 38
+-1 38" "seccomp: calls that are newer than the profile (off: $off)"
+	done
 	$python listen.py stream "$work/pidfd" got &
 	until_true [ -S pidfd ]
 	bundle pfd 'read x'

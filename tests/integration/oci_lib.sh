@@ -30,14 +30,14 @@ rootfs()
 	printf 'root:x:0:0::/root:/bin/sh\nuser:x:1000:1000::/home/user:/bin/sh\n' >"$1/etc/passwd"
 }
 
-# bundle DIR SCRIPT [JQ-FILTER]: a bundle that runs the script; all share one root file system.
+# bundle DIR SCRIPT [JQ-FILTER [JQ-OPTION...]]: a bundle that runs the script; all share one root file system.
 bundle()
 {
 	[ -d "$work/rootfs" ] || rootfs "$work/rootfs"
 	mkdir -p "$1"
 	rm -f "$1/config.json"
 	"$supervisor" spec --bundle "$1" || exit 99
-	jq --arg script "$2" --arg root "$work/rootfs" '.process.args = ["/bin/sh", "-c", $script] | .process.terminal = false
+	jq "${@:4}" --arg script "$2" --arg root "$work/rootfs" '.process.args = ["/bin/sh", "-c", $script] | .process.terminal = false
 		| .process.rlimits = [] | .root.path = $root | '"${3:-.}" "$1/config.json" >"$1/config.new" || exit 99
 	mv "$1/config.new" "$1/config.json"
 }

@@ -92,11 +92,35 @@ run rt exec --env nonsense d /bin/true
 expect 255 "exec: bad environment"
 run rt exec d
 expect 255 "exec without a program"
-run rt exec --cgroup .. d /bin/true
+run rt exec --cgroup pids:/../x d /bin/true
 expect 255 "exec in another cgroup"
-expect_err_has "own cgroup only" "exec in another cgroup"
+expect_err_has "not within the container's" "exec in another cgroup"
+run rt exec --cgroup nowhere d /bin/true
+expect 255 "exec in a cgroup that is not there"
+expect_err_has "no cgroup" "exec in a cgroup that is not there"
+# one below it: of version 1's pids, or of version 2
+line=$(grep -E '^[0-9]+:(pids)?:/.*[^/]$' "/proc/$(field d .init.pid)/cgroup" | head -1)
+controller=${line#*:}
+path=${controller#*:} controller=${controller%%:*}
+below=/sys/fs/cgroup/$controller$path/below
+if [ -n "$line" ] && mkdir "$below" 2>/dev/null; then
+	run rt exec --detach --pid-file below.pid --cgroup "${controller:+$controller:}/below" d /bin/sleep 5000
+	expect 0 "exec in a cgroup below the container's"
+	ok "exec in a cgroup below the container's: it is there" grep -qx "$(cat below.pid)" "$below/cgroup.procs"
+	kill -KILL "$(cat below.pid)"
+	until_true is_gone "$(cat below.pid)"
+	until_true rmdir "$below"
+else
+	echo "no cgroup of the test's own can be made: exec --cgroup was tried for what is refused only"
+fi
 run rt exec --cgroup / d /bin/true
 expect 0 "exec in the container's cgroup, by name"
+run rt --debug --log debug.log --log-format json exec d /bin/true
+expect 0 "--debug"
+equal "debug command: exec d /bin/true" "$(jq -r '.level + " " + .msg' debug.log)" "--debug: what the log says"
+run rt --debug --log debug.log --log-format json state nobody
+expect 1 "--debug: a failure"
+equal "error container does not exist: 'nobody'" "$(tail -1 debug.log | jq -r '.level + " " + .msg')" "--debug: the last line is the failure"
 # ---- pause, resume ----
 run rt pause d
 expect 0 "pause"
@@ -216,6 +240,8 @@ expect 0 "delete after kill -9"
 bundle plain 'date +%Y; trap "exit 3" TERM; echo up; while :; do sleep 0.1; done' '.annotations["org.hermit.off"] = "true"'
 year=$(date +%Y)
 rt create --bundle plain p <in >p.out 2>&1
+run rt exec p /bin/echo before
+expect_out before "untrapped: exec before the start"
 rt start p
 until_true grep -q up p.out
 ok "untrapped: real time" grep -qx -e "$year" -e "$(date +%Y)" p.out

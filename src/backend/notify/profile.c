@@ -3,6 +3,7 @@
 #include "backend/profile.h"
 
 #include <errno.h>
+#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <seccomp.h>
@@ -14,9 +15,12 @@
 #include "backend/notify/filter.h"
 #include "base/cleanup.h"
 
+#define X32_SYSCALL_BIT 0x40000000 /* asm/unistd.h */
+
 struct backend_profile {
 	scmp_filter_ctx context; /* until it is compiled */
 	uint32_t preset;
+	int last; /* the highest number that a rule names */
 	bool keep_seccomp;
 	unsigned flags;
 	struct sock_fprog program;
@@ -137,9 +141,42 @@ int backend_profile_rule(struct backend_profile *profile, const char *name, stru
 
 	if (nr == __NR_SCMP_ERROR || (profile->keep_seccomp && nr == SYS_seccomp))
 		return 0;
+	if (nr > profile->last)
+		profile->last = nr;
 	r = add_conditions(profile, library_action(verdict), nr, conditions, n);
 	/* An equal rule that is there already is fine. */
 	return r < 0 && r != -EEXIST ? error_errno(err, -r, "seccomp rule for %s", name) : 0;
+}
+
+/*
+ * A profile that refuses what it does not name was written when there were fewer calls: newer ones do not exist, rather than being
+ * forbidden, so that libraries fall back to older ones. As other runtimes do, for this machine's own calls.
+ */
+static int refuse_newer(struct backend_profile *profile)
+{
+	uint32_t last = (uint32_t)(profile->keep_seccomp && profile->last < SYS_seccomp ? SYS_seccomp : profile->last);
+	const struct sock_filter head[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, last, 0, 2),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32_SYSCALL_BIT, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+	};
+	bool permissive = profile->preset == SCMP_ACT_ALLOW || profile->preset == SCMP_ACT_LOG;
+	struct sock_filter *program;
+	size_t n = profile->program.len + ARRAY_SIZE(head);
+
+	if (permissive || profile->preset == SCMP_ACT_ERRNO(ENOSYS) || profile->last <= 0 || n > BPF_MAXINSNS)
+		return 0;
+	program = calloc(n, sizeof(*program));
+	if (!program)
+		return -ENOMEM;
+	memcpy(program, head, sizeof(head));
+	memcpy(program + ARRAY_SIZE(head), profile->program.filter, profile->program.len * sizeof(*program));
+	free(profile->program.filter);
+	profile->program = (struct sock_fprog){ .len = (unsigned short)n, .filter = program };
+	return 0;
 }
 
 int backend_profile_compile(struct backend_profile *profile, uint64_t flags, struct error *err)
@@ -148,6 +185,8 @@ int backend_profile_compile(struct backend_profile *profile, uint64_t flags, str
 	int r;
 
 	r = filter_export(profile->context, &profile->program);
+	if (r == 0)
+		r = refuse_newer(profile);
 	if (r < 0)
 		return error_errno(err, -r, "cannot generate the seccomp filter");
 	seccomp_release(profile->context);

@@ -21,7 +21,7 @@ enum {
 
 struct arguments {
 	struct exec_request request;
-	struct strv env, caps;
+	struct strv env, caps, cgroups;
 	uint32_t groups[MAX_GROUPS];
 	bool detach;
 };
@@ -39,7 +39,7 @@ static const struct argp_option options[] = {
 	{ "ignore-paused", KEY_IGNORE_PAUSED, NULL, 0, "in a paused container, run as soon as it is resumed", 0 },
 	{ "apparmor", KEY_IGNORED, "PROFILE", 0, "accepted", 0 },
 	{ "process-label", KEY_IGNORED, "LABEL", 0, "accepted", 0 },
-	{ "cgroup", KEY_CGROUP, "PATH", 0, "/ or nothing: the process is in the container's own cgroup", 0 },
+	{ "cgroup", KEY_CGROUP, "PATH", 0, "a cgroup below the container's, [CONTROLLER,...:]PATH", 0 },
 	{ 0 },
 };
 
@@ -88,9 +88,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		q->ignore_paused = true;
 		return 0;
 	case KEY_CGROUP:
-		if (strcmp(arg, "/") != 0 && strcmp(arg, ".") != 0)
-			argp_failure(state, OCI_EXIT_EXEC_FAILURE, 0, "--cgroup: '%s': processes are in the container's own cgroup only", arg);
-		return 0;
+		return strv_add(&a->cgroups, arg) < 0 ? ENOMEM : 0;
 	case KEY_IGNORED:
 		return 0;
 	case ARGP_KEY_ARG:
@@ -139,9 +137,11 @@ int cmd_oci_exec(int argc, char **argv)
 	oci_parse(&argp, argc, argv, ARGP_IN_ORDER, &arguments);
 	arguments.request.env = &arguments.env;
 	arguments.request.caps = &arguments.caps;
+	arguments.request.cgroups = &arguments.cgroups;
 	arguments.request.groups = arguments.groups;
 	status = run(&arguments);
 	strv_clear(&arguments.env);
 	strv_clear(&arguments.caps);
+	strv_clear(&arguments.cgroups);
 	return status;
 }

@@ -115,6 +115,38 @@ static error_t parse_global(int key, char *arg, struct argp_state *state)
 	}
 }
 
+static int open_log(void)
+{
+	return open(arg_oci.log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+}
+
+/*
+ * One line, and nothing else: engines read the file as one document. Who asks for --debug gets which command it was, too, as a line before it:
+ * then they read the last line that is an error.
+ */
+static void write_log(enum log_level level, const char *text)
+{
+	_cleanup_close_ int fd = open_log();
+
+	if (fd < 0)
+		return;
+	log_setup(fd, level, arg_oci.log_json, "hermit-supervisor");
+	log_message(level, "%s", text);
+	log_setup(STDERR_FILENO, arg_log_level, false, "hermit-supervisor");
+}
+
+void oci_note_command(int argc, char **argv)
+{
+	_cleanup_free_ char *words = NULL;
+	size_t size;
+	FILE *to = arg_oci.debug && arg_oci.log ? open_memstream(&words, &size) : NULL;
+
+	for (int i = 0; to && i < argc; i++)
+		(void)fprintf(to, "%s%s", i ? " " : "command: ", argv[i]);
+	if (to && fclose(to) == 0)
+		write_log(LOG_LEVEL_DEBUG, words);
+}
+
 /* What stands before the command; argp's own --help and --usage are command_print_help()'s. */
 int oci_arguments_parse(int argc, char **argv)
 {
@@ -131,24 +163,11 @@ int oci_arguments_parse(int argc, char **argv)
 	return command;
 }
 
-/* One line, and nothing else ever: engines read the file as one document. */
-static void write_log(const struct error *err)
-{
-	int fd = open(arg_oci.log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-
-	if (fd < 0)
-		return;
-	log_setup(fd, LOG_LEVEL_ERROR, arg_oci.log_json, "hermit-supervisor");
-	log_error("%s", err->text);
-	log_setup(STDERR_FILENO, arg_log_level, false, "hermit-supervisor");
-	(void)close(fd);
-}
-
 int oci_fail(const struct error *err, int exit_status)
 {
 	log_error("%s", err->text);
 	if (arg_oci.log)
-		write_log(err);
+		write_log(LOG_LEVEL_ERROR, err->text);
 	return exit_status;
 }
 

@@ -30,6 +30,9 @@ extern struct oci_global arg_oci;
  */
 int oci_arguments_parse(int argc, char **argv);
 
+/* With --debug and --log: the command, as a line of the log. */
+void oci_note_command(int argc, char **argv);
+
 /* Says what went wrong, on standard error and as one line of the log; returns the exit status. */
 int oci_fail(const struct error *err, int exit_status);
 

@@ -81,6 +81,7 @@ struct exec_request {
 	char **args;                       /* NULL-terminated */
 	const char *cwd, *user;            /* "UID" or "UID:GID" */
 	const struct strv *env, *caps;     /* may be NULL */
+	const struct strv *cgroups;        /* --cgroup: see cgroup_use_below(); may be NULL */
 	const uint32_t *groups;
 	size_t n_groups;
 	bool terminal, no_new_privs, ignore_paused;

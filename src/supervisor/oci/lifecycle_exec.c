@@ -156,7 +156,7 @@ static int choose_process(struct joining *j, struct error *err)
 
 /* ---- joining ---- */
 
-static int check_status(enum oci_status status, struct error *err)
+static int check_status(enum oci_status status, bool untrapped, struct error *err)
 {
 	switch (status) {
 	case OCI_RUNNING:
@@ -164,7 +164,8 @@ static int check_status(enum oci_status status, struct error *err)
 	case OCI_PAUSED:
 		return error_set(err, EBUSY, "cannot exec in a paused container");
 	case OCI_CREATED:
-		return error_set(err, EINVAL, "cannot exec in a container that has not been started");
+		/* nobody has a turn before the first program has */
+		return untrapped ? 0 : error_set(err, EINVAL, "cannot exec in a container that has not been started");
 	case OCI_CREATING:
 	case OCI_STOPPED:
 	case OCI_STATUS_NONE:
@@ -223,7 +224,7 @@ static int open_container(const struct runtime *rt, struct joining *j, struct er
 	r = open_when_resumed(rt, j, err);
 	if (r < 0)
 		return r;
-	r = check_status(state_status(&j->state), err);
+	r = check_status(state_status(&j->state), j->state.untrapped, err);
 	if (r == 0)
 		r = load_options(j, err);
 	return r < 0 ? r : load_config(&j->dir, &j->cfg, err);
@@ -246,6 +247,20 @@ static int set_initial_affinity(const struct oci_process *process, struct error 
 	return r;
 }
 
+/* --cgroup */
+static int use_cgroups_below(struct joining *j, struct error *err)
+{
+	const struct strv *which = j->request->cgroups;
+	int r = 0;
+
+	for (size_t i = 0; which && r == 0 && i < which->count; i++)
+		r = j->cgroup ? cgroup_use_below(j->cgroup, which->items[i], err) :
+				error_set(err, ENOENT, "the container has no cgroup");
+	if (r < 0)
+		error_prefix(err, "--cgroup");
+	return r;
+}
+
 static int make_process(struct joining *j, struct error *err)
 {
 	struct container_spec *spec = &j->bundle.spec;
@@ -264,6 +279,9 @@ static int make_process(struct joining *j, struct error *err)
 		return r;
 	filters_use(&j->filters, spec);
 	j->cgroup = cgroup_of_state(&j->state);
+	r = use_cgroups_below(j, err);
+	if (r < 0)
+		return r;
 	spec->cgroup_procs = j->cgroup ? cgroup_procs_files(j->cgroup) : NULL;
 	spec->outlive = true;
 	spec->keep_console = true;

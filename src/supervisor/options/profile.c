@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 
 static const struct {
 	enum profile_action action;
@@ -88,6 +89,8 @@ int profile_from_oci(const struct oci_seccomp *from, bool trapped, struct backen
 	*ret = NULL;
 	if (!from->present)
 		return 0;
+	if (from->listener_path)
+		log_warning("linux.seccomp.listenerPath: %s is not connected to: no rule says SCMP_ACT_NOTIFY", from->listener_path);
 	r = take_verdict(from->default_action, &from->default_errno_ret, trapped, &preset, err);
 	if (r < 0) {
 		error_prefix(err, "linux.seccomp.defaultAction");
