@@ -146,7 +146,7 @@ struct container_spec {
 	size_t n_writable;
 	bool cow_cwd;            /* the current directory is copy-on-write too; otherwise it is written for real */
 	bool private_tmp;        /* /tmp is an empty tmpfs; otherwise it is part of the view */
-	bool cow_binds;          /* ROOT_HOST_COW: binds of files that this view has are binds of the view: nothing is written for real */
+	bool cow_binds;          /* with a copy-on-write root: binds are so as well; of ROOT_HOST_COW they are binds of its view */
 	const char *const *hidden; /* ROOT_HOST_COW: directories that are empty where they are shown, ended by NULL; or NULL. Without links */
 	const char *overlay_dir; /* NULL: upper layers on a tmpfs, thrown away; else they are kept in this directory */
 	bool plain_mounts;       /* do not make /proc, /dev and /sys of our own (OCI: .mounts has them all) */

@@ -381,3 +381,41 @@ int cow_build(struct stage *stage, const char *source, struct error *err)
 	}
 	return overlay_directory(&cow, source, &st, err);
 }
+
+/* A bind shows the source itself or something else at its place (the stage, say)? */
+static bool is_at(const char *path, int bind, struct stat *ret)
+{
+	struct stat here;
+
+	return fstat(bind, ret) == 0 && stat(path, &here) == 0 && here.st_dev == ret->st_dev && here.st_ino == ret->st_ino;
+}
+
+static bool may_cover(const struct cow *cow, const char *path)
+{
+	const struct mount_table *table = &cow->stage->mounts;
+	const struct mount_entry *entry = mount_table_containing(table, path);
+
+	if ((entry && is_synthetic(entry->type)) || mount_table_has_below(table, path))
+		return false;
+	return !is_along(path, cow->kept) && !is_along(path, cow->stage->spec->root_path);
+}
+
+int cow_bind(struct stage *stage, const char *source, int bind, struct error *err)
+{
+	struct cow cow = { .stage = stage };
+	char path[PATH_MAX];
+	struct stat st;
+	int r;
+
+	if (!realpath(source, path) || !is_at(path, bind, &st))
+		return -ENOTSUP;
+	r = use_kept_layers(&cow, stage->spec->overlay_dir, err);
+	if (r < 0)
+		return r;
+	cow.source = path;
+	if (!may_cover(&cow, path))
+		return -ENOTSUP;
+	if (S_ISDIR(st.st_mode))
+		return cow_create_overlay(&cow, path, &st, err);
+	return S_ISREG(st.st_mode) ? cow_create_copy(&cow, path, &st, err) : -ENOTSUP;
+}

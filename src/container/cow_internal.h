@@ -38,6 +38,9 @@ bool cow_must_open_up(const struct cow *cow, const char *path);
 /* A detached overlay over the directory, or -errno. */
 int cow_create_overlay(struct cow *cow, const char *path, const struct stat *st, struct error *err);
 
+/* A detached mount of a copy of a regular file. */
+int cow_create_copy(struct cow *cow, const char *path, const struct stat *st, struct error *err);
+
 /* ---- cow_files.c ---- */
 
 int cow_copy_symlink(struct cow *cow, const char *path, const struct stat *st, struct error *err);

@@ -151,3 +151,24 @@ int cow_create_overlay(struct cow *cow, const char *path, const struct stat *st,
 	}
 	return fs_create("overlay", "overlay", options, mount_attributes(cow, path), err);
 }
+
+/* A file cannot be overlaid: the copy lies among the upper layers, with which it is kept and compared. */
+int cow_create_copy(struct cow *cow, const char *path, const struct stat *st, struct error *err)
+{
+	_cleanup_close_ int from = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), to = -1;
+	char name[NAME_MAX + 1], copy[PATH_MAX];
+	int r;
+
+	if (from < 0)
+		return error_errno(err, errno, "cannot read %s", path);
+	layer_name(path, name, sizeof(name));
+	if (snprintf(copy, sizeof(copy), "%s/%s/%s", cow->layers, COW_UPPER, name) >= (int)sizeof(copy))
+		return error_set(err, ENAMETOOLONG, "%s", path);
+	to = open(copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (to < 0)
+		return error_errno(err, errno, "cannot create %s", copy);
+	r = copy_bytes(from, to, st->st_size);
+	if (r == 0)
+		r = copy_attributes(AT_FDCWD, copy, st);
+	return r < 0 ? error_errno(err, -r, "cannot copy %s", path) : fs_clone(AT_FDCWD, copy, false, err);
+}

@@ -118,6 +118,12 @@ struct stage {
 /* A copy-on-write view of the host's tree, or of the directory `source`, at stage->root. */
 int cow_build(struct stage *stage, const char *source, struct error *err);
 
+/*
+ * A detached copy-on-write view of one source of a bind, of which `bind` is a detached copy, in the kept layers. -ENOTSUP, without a message:
+ * it is no directory or file of a plain file system, or has other mounts, the root or the layers about it.
+ */
+int cow_bind(struct stage *stage, const char *source, int bind, struct error *err);
+
 /* /dev with its nodes, links, pts, shm, mqueue. */
 int devices_populate(const struct stage *stage, struct error *err);
 int devices_standard_nodes(const struct stage *stage, struct error *err);
@@ -142,6 +148,12 @@ int mounts_finish(struct stage *stage, struct error *err);
  * of what is seen elsewhere in the tree, as it is of the host's. The container's own directories, and what no view could be made of, stay the host's.
  */
 int mounts_take_view(struct stage *stage, struct error *err);
+
+/*
+ * The same where the tree is not the host's: each source that is written to has a layer of its own. Sources within each other stay the
+ * host's, because what is written to one has to be seen in the other.
+ */
+int mounts_take_layers(struct stage *stage, struct error *err);
 
 /* /sys, unless the description's mounts have all that there is. */
 int sys_mount(struct stage *stage, struct error *err);

@@ -246,6 +246,73 @@ int mounts_take_view(struct stage *stage, struct error *err)
 	return 0;
 }
 
+/* Under one of its names at least, so that all of them have to show it. */
+static bool is_written(const struct container_spec *spec, const char *source)
+{
+	for (size_t i = 0; i < spec->n_mounts; i++) {
+		const struct container_mount *m = &spec->mounts[i];
+
+		if (is_bind(m) && m->source && !strcmp(m->source, source) && !(m->flags & MS_RDONLY) && !(m->recursive_set & MOUNT_ATTR_RDONLY))
+			return true;
+	}
+	return false;
+}
+
+/* An earlier mount of the same source, or -1; *ret_within: one is within the other. */
+static ssize_t find_same_source(const struct container_spec *spec, size_t i, bool *ret_within)
+{
+	const char *source = spec->mounts[i].source;
+	ssize_t same = -1;
+
+	*ret_within = false;
+	for (size_t k = 0; k < spec->n_mounts; k++) {
+		const char *other = spec->mounts[k].source;
+
+		if (k == i || !is_bind(&spec->mounts[k]) || !other)
+			continue;
+		if (!strcmp(source, other))
+			same = k < i && same < 0 ? (ssize_t)k : same;
+		else if (path_is_under(source, other) || path_is_under(other, source))
+			*ret_within = true;
+	}
+	return same;
+}
+
+static int take_layer(struct stage *stage, size_t i, struct error *err)
+{
+	const struct container_mount *m = &stage->spec->mounts[i];
+	bool within;
+	ssize_t same = find_same_source(stage->spec, i, &within);
+	int mount;
+
+	if (within)
+		mount = -ENOTSUP;
+	else if (same >= 0)
+		mount = fs_clone(stage->binds[same], "", (m->flags & MS_REC) != 0, err);
+	else
+		mount = cow_bind(stage, m->source, stage->binds[i], err);
+	if (mount == -ENOTSUP) {
+		log_debug("%s has no copy-on-write view: it is bound as it is", m->source);
+		return 0;
+	}
+	if (mount < 0)
+		return mount;
+	(void)close(stage->binds[i]);
+	stage->binds[i] = mount;
+	return 0;
+}
+
+int mounts_take_layers(struct stage *stage, struct error *err)
+{
+	const struct container_spec *spec = stage->spec;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < spec->n_mounts; i++)
+		if (stage->binds[i] >= 0 && !spec->mounts[i].idmap && is_written(spec, spec->mounts[i].source))
+			r = take_layer(stage, i, err);
+	return r;
+}
+
 static int map_owners(int mount, const struct container_spec *spec, const struct container_mount *m, struct error *err)
 {
 	const struct container_id_maps *maps = m->maps.n_uids ? &m->maps : &spec->maps;

@@ -383,6 +383,8 @@ static int root_fill(struct stage *stage, struct real_paths *real, struct error 
 		r = keep_current_directory(stage, real, err);
 	if (r == 0 && spec->root_kind == ROOT_HOST_COW && spec->cow_binds)
 		r = mounts_take_view(stage, err);
+	if (r == 0 && spec->root_kind == ROOT_PATH && spec->root_cow && spec->cow_binds && spec->overlay_dir)
+		r = mounts_take_layers(stage, err);
 	if (r == 0 && !spec->plain_mounts)
 		r = mount_standard(stage, err);
 	if (r == 0 && spec->root_kind == ROOT_HOST_COW)

@@ -91,10 +91,25 @@ run "$hermit" log-diff one.log two.log
 expect 0 "the same log again"
 run "$supervisor" --bundle five --stop-at-turn=3
 expect 118 "--stop-at-turn of a bundle"
-# What is bound stays the host's: what one run writes there the next one finds, and that is named.
-mkdir shared && echo 0 >shared/count
+# What is bound is as it was for each run, under all of its names, and nothing is written for real.
+mkdir shared && echo 0 >shared/count && echo 0 >single
+jq --arg at "$PWD" '.process.args[-1] = "echo $(($(cat /mnt/count) + 1)) >/mnt/count; echo $(($(cat /mnt/one) + 1)) >/mnt/one; cat /other/count /mnt/one; echo no >/read/x || ls /read" |
+	.mounts += [{ destination: "/mnt", type: "bind", source: ($at + "/shared"), options: ["rbind", "rw"] },
+	{ destination: "/other", type: "bind", source: ($at + "/shared"), options: ["bind"] }, { destination: "/mnt/one", type: "bind", source: ($at + "/single"), options: ["bind"] },
+	{ destination: "/read", type: "bind", source: ($at + "/shared"), options: ["bind", "ro"] }]' five/config.json >changed && cp five/config.json plain && mv changed five/config.json
+run "$supervisor" --bundle five --verify
+expect 0 "--verify of a bundle that binds files of the host"
+expect_out "1
+1
+count
+one" "--verify of a bundle that binds files of the host"
+ok "--verify: nothing of what is bound is written for real" [ "$(cat shared/count single)" = "0
+0" ]
+mv plain five/config.json
+# Sources within each other stay the host's: what one run writes there the next one finds, and that is named.
 jq --arg at "$PWD/shared" '.process.args[-1] = "echo $(($(cat /mnt/count) + 1)) >/mnt/count; cat /mnt/count" |
-	.mounts += [{ destination: "/mnt", type: "bind", source: $at, options: ["rbind", "rw"] }]' five/config.json >five/changed && mv five/changed five/config.json
+	.mounts += [{ destination: "/mnt", type: "bind", source: $at, options: ["rbind", "rw"] },
+	{ destination: "/mnt/count", type: "bind", source: ($at + "/count"), options: ["bind"] }]' five/config.json >five/changed && mv five/changed five/config.json
 run "$supervisor" --bundle five --verify --verify-json=verdict.json
 expect 123 "--verify of a bundle that binds a directory of the host"
 expect_err_has "^  starting points: $PWD/shared/count has changed on the host while the runs went on" "--verify: what has changed on the host"

@@ -169,12 +169,12 @@ static int add_sources(void *arg, struct strv *list, struct error *err)
 	return r < 0 ? error_errno(err, ENOMEM, "--verify") : 0;
 }
 
-/* Every run has the root as it is, and a layer above it. What is mounted from the host stays the host's. */
+/* Every run has the root and what is mounted from the host as they are, and layers above them. */
 static int make_run(void *arg, const char *layer, struct run_request **ret, struct container_spec **ret_spec, struct error *err)
 {
 	struct bundle *b = arg;
 
-	b->container.spec.root_cow = true;
+	b->container.spec.root_cow = b->container.spec.cow_binds = true;
 	b->container.spec.overlay_dir = layer;
 	*ret = &b->request;
 	*ret_spec = &b->container.spec;
