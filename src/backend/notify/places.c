@@ -130,7 +130,8 @@ static void forget(struct task_code *code, uint64_t start, uint64_t end)
 {
 	size_t first = lower_bound(code, start), last = lower_bound(code, end);
 
-	memmove(code->places + first, code->places + last, (code->n_places - last) * sizeof(*code->places));
+	if (last > first) /* there may be no list at all */
+		memmove(code->places + first, code->places + last, (code->n_places - last) * sizeof(*code->places));
 	code->n_places -= last - first;
 }
 
