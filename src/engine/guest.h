@@ -118,7 +118,7 @@ struct fd_info {
 	int open_flags;  /* O_ACCMODE, O_NONBLOCK, O_APPEND... as of now */
 	uint32_t mode;   /* st_mode */
 	uint32_t nlink;
-	uint64_t dev, ino, rdev; /* host numbers: keys only, never shown to the guest */
+	uint64_t dev, ino, rdev; /* host numbers: keys only, never shown to the guest; rdev of /dev/tty: the terminal's behind it */
 	uint64_t size;
 	int sock_type;   /* SOCK_STREAM ... for sockets */
 	int sock_protocol;
@@ -344,8 +344,11 @@ struct guest_ops {
 	int (*settle_network)(struct guest *g);
 	/* Waits until what was written to pseudo-terminals has been passed on, with the signals of keys; echoes: and with what comes back for it. */
 	int (*settle_terminals)(struct guest *g, bool echoes);
-	/* Is this terminal (handle, device number) the controlling one, with TOSTOP, of a task in the background that SIGTTOU stops? May be NULL. */
-	bool (*terminal_stops)(struct guest *g, int task, int handle, dev_t rdev);
+	/*
+	 * Is this terminal (handle, device number) the controlling one of a task in the background? Who writes is stopped with TOSTOP only, and when
+	 * SIGTTOU stops it. May be NULL.
+	 */
+	bool (*terminal_stops)(struct guest *g, int task, int handle, dev_t rdev, bool writes);
 
 	/* A symbolised stack for reports, as text lines; the caller frees *ret_text. May be NULL. */
 	int (*backtrace)(struct guest *g, int task, char **ret_text);

@@ -439,6 +439,83 @@ static void unstoppable(bool blocks)
 	end();
 }
 
+static void no_op(int signo)
+{
+	(void)signo;
+}
+
+/* Who reads in the background does not wait for input: it is stopped, or gets EIO when it does not want that. */
+static void reads_in_background(void)
+{
+	static void (*const hows[])(int) = { SIG_DFL, SIG_IGN, no_op };
+	struct sigaction action = { 0 };
+	pid_t leader, child;
+	int status = 0;
+	char byte;
+
+	make();
+	leader = (pid_t)MUST(fork());
+	if (leader) {
+		MUST(waitpid(leader, &status, 0));
+		end();
+		return;
+	}
+	MUST(setsid());
+	MUST(ioctl(slave, TIOCSCTTY, 0));
+	for (unsigned i = 0; i < 3; i++) {
+		child = (pid_t)MUST(fork());
+		if (!child) {
+			action.sa_handler = hows[i];
+			MUST(sigaction(SIGTTIN, &action, NULL));
+			MUST(setpgid(0, 0));
+			SAME("%u: reads in the background: %s", i, RESULT(read(i ? slave : (int)MUST(open("/dev/tty", O_RDWR)), &byte, 1)));
+			_exit(0);
+		}
+		MUST(waitpid(child, &status, WUNTRACED));
+		SAME("%u: %s", i, WIFSTOPPED(status) ? sigabbrev_np(WSTOPSIG(status)) : "goes on");
+		if (WIFSTOPPED(status)) {
+			MUST(kill(child, SIGKILL));
+			MUST(waitpid(child, NULL, 0));
+		}
+	}
+	_exit(0);
+}
+
+/* Through /dev/tty, more than a terminal holds: it waits for who reads the other end, and writes all. */
+static void by_its_other_name(void)
+{
+	static char data[60000];
+	struct termios mode;
+	size_t total = 0;
+	pid_t leader;
+	ssize_t n;
+
+	make();
+	MUST(tcgetattr(slave, &mode));
+	cfmakeraw(&mode);
+	MUST(tcsetattr(slave, TCSANOW, &mode));
+	leader = (pid_t)MUST(fork());
+	if (!leader) {
+		int fd;
+
+		MUST(setsid());
+		MUST(ioctl(slave, TIOCSCTTY, 0));
+		fd = (int)MUST(open("/dev/tty", O_RDWR));
+		SAME("/dev/tty: writes %s", RESULT(write(fd, data, sizeof(data))));
+		(void)pause(); /* its end would be the terminal's */
+	}
+	vm_sleep_ms(20);
+	while (total < sizeof(data)) {
+		n = MUST(read(master, data, sizeof(data)));
+		total += (size_t)n;
+	}
+	vm_sleep_ms(50);
+	SAME("/dev/tty: %zu read", total);
+	MUST(kill(leader, SIGKILL));
+	MUST(waitpid(leader, NULL, 0));
+	end();
+}
+
 int main(void)
 {
 	(void)signal(SIGHUP, SIG_IGN);
@@ -459,6 +536,8 @@ int main(void)
 	in_background(LONGEST);
 	unstoppable(false);
 	unstoppable(true);
+	reads_in_background();
+	by_its_other_name();
 	SHOWN("at %llu", (unsigned long long)vm_now());
 	return 0;
 }

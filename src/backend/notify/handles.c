@@ -158,6 +158,7 @@ void handles_note_outside(struct notify *n, pid_t tid, const int *fds)
 		if (borrowed < 0 || fstat(borrowed, &st) < 0)
 			continue; /* not open in the guest */
 		n->terminal = n->terminal || isatty(borrowed);
+		n->outside_rdev[n->n_outside] = st.st_rdev;
 		n->outside[n->n_outside++] = (struct object_id){ st.st_dev, st.st_ino };
 	}
 }

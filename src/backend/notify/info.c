@@ -7,6 +7,7 @@
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -147,15 +148,25 @@ static enum fd_kind kind_of(struct notify *n, int fd, const struct stat *st, str
 	}
 }
 
-/* Files and memory devices (null, zero...) are always ready, wherever they come from. */
-static bool is_external(const struct notify *n, const struct stat *st)
+/* /dev/tty is whatever terminal the session has: a device number in its place. */
+static dev_t terminal_behind(int fd, dev_t rdev)
+{
+	const dev_t controlling = makedev(5, 0);
+	unsigned number;
+
+	return rdev == controlling && ioctl(fd, TIOCGDEV, &number) == 0 ? (dev_t)makedev(number >> 8 & 0xfff, (number & 0xff) | (number >> 12 & 0xfff00)) :
+									    rdev;
+}
+
+/* Files and memory devices (null, zero...) are always ready, wherever they come from. rdev: that of the terminal behind /dev/tty. */
+static bool is_external(const struct notify *n, const struct stat *st, dev_t rdev)
 {
 	size_t i;
 
 	if (S_ISREG(st->st_mode) || S_ISDIR(st->st_mode) || (S_ISCHR(st->st_mode) && major(st->st_rdev) == 1))
 		return false;
 	for (i = 0; i < n->n_outside; i++)
-		if (n->outside[i].dev == st->st_dev && n->outside[i].ino == st->st_ino)
+		if ((n->outside[i].dev == st->st_dev && n->outside[i].ino == st->st_ino) || (rdev != st->st_rdev && n->outside_rdev[i] == rdev))
 			return true;
 	return false;
 }
@@ -171,14 +182,14 @@ int info_of_object(struct notify *n, int fd, struct fd_info *ret_info)
 	if (info.open_flags < 0)
 		return -errno;
 	info.kind = kind_of(n, fd, &st, &info);
-	info.external = is_external(n, &st);
+	info.rdev = S_ISCHR(st.st_mode) && !(info.open_flags & O_PATH) ? terminal_behind(fd, st.st_rdev) : st.st_rdev;
+	info.external = is_external(n, &st, info.rdev);
 	info.mode = st.st_mode;
 	info.nlink = (uint32_t)st.st_nlink;
 	if (info.kind == FD_TIMERFD || info.kind == FD_SIGNALFD)
 		beacon_info(n, fd, &info);
 	info.dev = st.st_dev;
 	info.ino = st.st_ino;
-	info.rdev = st.st_rdev;
 	info.size = (uint64_t)st.st_size;
 	*ret_info = info;
 	return 0;

@@ -124,6 +124,7 @@ struct notify {
 	int pid_namespace; /* the same as a descriptor; -1: not known */
 
 	struct object_id outside[OUTSIDE_MAX];
+	dev_t outside_rdev[OUTSIDE_MAX];
 	size_t n_outside;
 	bool terminal; /* one of them is a terminal: the kernel may send signals for keys that are typed */
 	struct pidfd_cache pidfds;
@@ -431,7 +432,7 @@ int notify_credentials(struct guest *g, int task, struct guest_credentials *ret)
 
 /* --- settle_terminals.c --- */
 int notify_settle_terminals(struct guest *g, bool echoes);
-bool notify_terminal_stops(struct guest *g, int task, int handle, dev_t rdev);
+bool notify_terminal_stops(struct guest *g, int task, int handle, dev_t rdev, bool writes);
 void settle_terminals_deinit(struct notify *n);
 
 /* --- procfs.c --- */

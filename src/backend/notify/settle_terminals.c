@@ -160,7 +160,7 @@ static bool takes_sigttou(struct guest *g, int task)
 	return notify_signal_state(g, task, &state) == 0 && !((state.blocked | state.ignored) & 1ull << (SIGTTOU - 1));
 }
 
-bool notify_terminal_stops(struct guest *g, int task, int handle, dev_t rdev)
+bool notify_terminal_stops(struct guest *g, int task, int handle, dev_t rdev, bool writes)
 {
 	const struct notify_task *t = notify_find(g, task);
 	long group, terminal, foreground;
@@ -168,12 +168,12 @@ bool notify_terminal_stops(struct guest *g, int task, int handle, dev_t rdev)
 	const char *fields;
 	char text[1024];
 
-	if (!t || tcgetattr(handle, &mode) < 0 || !(mode.c_lflag & TOSTOP) || procfs_read(notify_of(g), t->tid, "stat", text, sizeof(text)) < 0)
+	if (!t || tcgetattr(handle, &mode) < 0 || (writes && !(mode.c_lflag & TOSTOP)) || procfs_read(notify_of(g), t->tid, "stat", text, sizeof(text)) < 0)
 		return false;
 	fields = strrchr(text, ')'); /* behind the name: state, parent, group, session, terminal, its group in the foreground */
 	if (!fields || sscanf(fields + 1, " %*c %*d %ld %*d %ld %ld", &group, &terminal, &foreground) != 3)
 		return false;
-	return (dev_t)terminal == rdev && group != foreground && takes_sigttou(g, task);
+	return (dev_t)terminal == rdev && group != foreground && (!writes || takes_sigttou(g, task));
 }
 
 void settle_terminals_deinit(struct notify *n)

@@ -17,6 +17,7 @@
 #include "engine/calls/handlers.h"
 #include "engine/proc/procfs.h"
 #include "engine/files/readers.h"
+#include "engine/files/terminals.h"
 #include "engine/net/sockets.h"
 #include "engine/wait.h"
 
@@ -92,6 +93,8 @@ int call_when_ready(struct engine *e, struct task *t, int fd, short events, stru
 		return verdict_continue(v);
 	r = wait_fd(e, t, fd, events);
 	if (r == -EBADF || r > 0)
+		return verdict_continue(v);
+	if (r == 0 && t->call.first && events & POLLIN && terminals_is_own(info) && terminals_stop(e, t, info, t->wait.polls[0].handle, false))
 		return verdict_continue(v);
 	if (r == 0)
 		r = wait_is_nonblocking(e, t);

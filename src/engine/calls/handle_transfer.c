@@ -118,7 +118,7 @@ int handle_io_sendfile(struct engine *e, struct task *t, struct verdict *v)
 	}
 	if (r <= 0)
 		return r == -EBADF ? verdict_continue(v) : r < 0 ? r : verdict_block(v);
-	if (terminals_is_own(&out) && terminals_stop_writer(e, t, &out, t->wait.polls[0].handle))
+	if (terminals_is_own(&out) && terminals_stop(e, t, &out, t->wait.polls[0].handle, true))
 		return verdict_continue(v);
 	in = e->g->ops->fd_borrow(e->g, t->id, (int)t->call.args[1]);
 	if (in < 0)

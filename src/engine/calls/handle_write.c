@@ -128,7 +128,7 @@ static int write_span(struct engine *e, struct task *t, int fd, const struct spa
 		if (nonblocking && !(r && terminals_is_own(info)))
 			return verdict_continue(v);
 	}
-	if (r && terminals_is_own(info) && terminals_stop_writer(e, t, info, t->wait.polls[0].handle))
+	if (r && terminals_is_own(info) && terminals_stop(e, t, info, t->wait.polls[0].handle, true))
 		return verdict_continue(v);
 	return r ? write_pieces(e, t, info, span, msg_flags & MSG_NOSIGNAL, v) : socket_block(e, t, info, false, v);
 }

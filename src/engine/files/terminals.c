@@ -21,9 +21,9 @@ bool terminals_is_master(const struct fd_info *info)
 	return info->rdev == makedev(PTMX_MAJOR, PTMX_MINOR);
 }
 
-bool terminals_stop_writer(struct engine *e, struct task *t, const struct fd_info *info, int handle)
+bool terminals_stop(struct engine *e, struct task *t, const struct fd_info *info, int handle, bool writes)
 {
-	return e->g->ops->terminal_stops && !terminals_is_master(info) && e->g->ops->terminal_stops(e->g, t->id, handle, info->rdev);
+	return e->g->ops->terminal_stops && !terminals_is_master(info) && e->g->ops->terminal_stops(e->g, t->id, handle, info->rdev, writes);
 }
 
 int terminals_moved_piece(struct engine *e, bool master, bool more)

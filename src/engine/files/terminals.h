@@ -17,12 +17,15 @@ enum { TERMINAL_PIECE = 1024 };
 
 /*
  * A terminal of the guest's own: how much fits depends on what the kernel has passed on meanwhile, unless that is waited for after each piece.
- * Behind /dev/tty there may be one from outside, which only the outside makes ready.
+ * What is behind /dev/tty is known, unless it has been hung up.
  */
 bool terminals_is_own(const struct fd_info *info);
 
-/* Would the kernel stop the task, rather than let it write (TOSTOP of termios(3))? Only the kernel can do that, and it does not sleep then. */
-bool terminals_stop_writer(struct engine *e, struct task *t, const struct fd_info *info, int handle);
+/*
+ * Would the kernel stop the task, rather than let it read or (TOSTOP of termios(3)) write in the background? Only the kernel can do that, and it does not
+ * sleep then.
+ */
+bool terminals_stop(struct engine *e, struct task *t, const struct fd_info *info, int handle, bool writes);
 
 /* A piece was written to the terminal; more: another one follows, which is to find what that has set going. */
 int terminals_moved_piece(struct engine *e, bool master, bool more);

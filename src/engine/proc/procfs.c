@@ -73,10 +73,10 @@ static const struct procfs_row *find_of_task(struct procfs_view *view)
 	if (take_word(&view->rest, "task/"))
 		view->tid = take_number(&view->rest);
 	find_subject(view);
+	if (take_word(&view->rest, "net/")) /* one network for all, process 1 included */
+		return look_up(&procfs_net_table, view->rest);
 	if (!view->process && !process_find(view->e, view->pid))
 		return find_of_init(view);
-	if (take_word(&view->rest, "net/"))
-		return look_up(&procfs_net_table, view->rest);
 	return look_up(&procfs_task_table, view->rest);
 }
 

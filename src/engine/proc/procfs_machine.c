@@ -262,6 +262,8 @@ static const struct procfs_row rows[] = {
 	{ .pattern = "pagetypeinfo", .action = PROCFS_TEXT, .text = "" },
 	{ .pattern = "mdstat", .action = PROCFS_TEXT, .text = "Personalities : \nunused devices: <none>\n" },
 	{ .pattern = "bus/pci/devices", .action = PROCFS_TEXT, .text = "" }, /* no devices: what buses the host has is its own affair */
+	{ .pattern = "fs/*/*", .action = PROCFS_REFUSE, .error = EACCES }, /* the host's file systems and their disks */
+	{ .pattern = "fs/*/*/*", .action = PROCFS_REFUSE, .error = EACCES },
 	{ .pattern = "kcore", .action = PROCFS_REFUSE, .error = EPERM },
 	{ .pattern = "kmsg", .action = PROCFS_REFUSE, .error = EPERM },
 	{ .pattern = "kpagecgroup", .action = PROCFS_REFUSE, .error = EPERM },
