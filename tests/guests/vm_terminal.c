@@ -299,7 +299,7 @@ static void queues(void)
 	end();
 }
 
-enum { LINES = 1200, LONGEST = 200 };
+enum { LINES = 800, LONGEST = 200 };
 
 struct lines {
 	int way; /* by write, writev, sendfile */
