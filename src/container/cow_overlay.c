@@ -12,7 +12,7 @@
 #include "container/cow_internal.h"
 #include "container/fsops.h"
 
-/* "/var/lib" -> "@var@lib": one file name for a path, and no other's. False when that is too long for one. */
+/* "/var/lib" -> "@var@lib": one file name for a path, and no other's (compare.c: layer_path). False when that is too long for one. */
 static bool layer_name(const char *path, char *buf, size_t size)
 {
 	size_t n = 0;
@@ -156,13 +156,13 @@ int cow_create_overlay(struct cow *cow, const char *path, const struct stat *st,
 int cow_create_copy(struct cow *cow, const char *path, const struct stat *st, struct error *err)
 {
 	_cleanup_close_ int from = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), to = -1;
-	char name[NAME_MAX + 1], copy[PATH_MAX];
+	char name[NAME_MAX + 3], copy[PATH_MAX];
 	int r;
 
 	if (from < 0)
 		return error_errno(err, errno, "cannot read %s", path);
-	layer_name(path, name, sizeof(name));
-	if (snprintf(copy, sizeof(copy), "%s/%s/%s", cow->layers, COW_UPPER, name) >= (int)sizeof(copy))
+	if (!layer_name(path, name, sizeof(name)) ||
+	    snprintf(copy, sizeof(copy), "%s/%s/%s", cow->layers, COW_UPPER, name) >= (int)sizeof(copy))
 		return error_set(err, ENAMETOOLONG, "%s", path);
 	to = open(copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (to < 0)

@@ -142,6 +142,7 @@ int mounts_prepare(struct stage *stage, const int *idmapped, struct error *err);
 int mounts_apply(struct stage *stage, struct error *err);
 /* When all is in its place: what is read-only, and had to be filled. */
 int mounts_finish(struct stage *stage, struct error *err);
+bool mounts_is_bind(const struct container_mount *m);
 
 /*
  * cow_binds: sources that the new tree has, before anything else is mounted on it, are taken from there. So a bind is copy-on-write, and another name
@@ -150,8 +151,8 @@ int mounts_finish(struct stage *stage, struct error *err);
 int mounts_take_view(struct stage *stage, struct error *err);
 
 /*
- * The same where the tree is not the host's: each source that is written to has a layer of its own. Sources within each other stay the
- * host's, because what is written to one has to be seen in the other.
+ * The same where the tree is not the host's: each source that is written to has a layer of its own. Sources within each other, and those
+ * that a mount with mapped owners shows, stay the host's, because what is written to one has to be seen in the other.
  */
 int mounts_take_layers(struct stage *stage, struct error *err);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The further mounts of a description, its masked and read-only paths, its sysctls. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +12,6 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "base/log.h"
 #include "container/fsops.h"
 #include "container/internal.h"
 
@@ -140,7 +138,7 @@ static int set_bind_attributes(int mount, const struct container_mount *m, struc
 	return r;
 }
 
-static bool is_bind(const struct container_mount *m)
+bool mounts_is_bind(const struct container_mount *m)
 {
 	return (m->flags & MS_BIND) || strcmp(m->type, "bind") == 0;
 }
@@ -184,133 +182,12 @@ int mounts_prepare(struct stage *stage, const int *idmapped, struct error *err)
 
 		if (idmapped && idmapped[i] >= 0)
 			stage->binds[i] = idmapped[i];
-		else if (is_bind(m))
+		else if (mounts_is_bind(m))
 			stage->binds[i] = clone_bind(m, err);
-		if (is_bind(m) && stage->binds[i] < 0 && !m->optional)
+		if (mounts_is_bind(m) && stage->binds[i] < 0 && !m->optional)
 			return stage->binds[i];
 	}
 	return 0;
-}
-
-static bool is_empty(int dirfd)
-{
-	_cleanup_close_ int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const struct dirent *entry;
-	bool empty = true;
-	DIR *dir;
-
-	dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir)
-		return true;
-	(void)take_fd(&fd);
-	while (empty && (entry = readdir(dir)))
-		empty = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
-	(void)closedir(dir);
-	return empty;
-}
-
-/* Does the tree have what the bind shows, and not the host's own file or an empty directory in its place (cow.c)? */
-static bool is_view_of(int view, int bind)
-{
-	struct stat there, here;
-
-	if (fstat(view, &there) < 0 || fstat(bind, &here) < 0 || (there.st_mode & S_IFMT) != (here.st_mode & S_IFMT))
-		return false;
-	if (there.st_dev == here.st_dev && there.st_ino == here.st_ino)
-		return false;
-	return S_ISREG(here.st_mode) || (S_ISDIR(here.st_mode) && (!is_empty(view) || is_empty(bind)));
-}
-
-int mounts_take_view(struct stage *stage, struct error *err)
-{
-	const struct container_spec *spec = stage->spec;
-
-	for (size_t i = 0; i < spec->n_mounts; i++) {
-		const struct container_mount *m = &spec->mounts[i];
-		_cleanup_close_ int view = -1;
-		int mount;
-
-		if (stage->binds[i] < 0 || m->idmap)
-			continue;
-		view = root_open(stage->root, m->source, 0);
-		if (view < 0 || !is_view_of(view, stage->binds[i])) {
-			log_debug("%s has no copy-on-write view: it is bound as it is", m->source);
-			continue;
-		}
-		mount = fs_clone(view, "", (m->flags & MS_REC) != 0, err);
-		if (mount < 0)
-			return mount;
-		(void)close(stage->binds[i]);
-		stage->binds[i] = mount;
-	}
-	return 0;
-}
-
-/* Under one of its names at least, so that all of them have to show it. */
-static bool is_written(const struct container_spec *spec, const char *source)
-{
-	for (size_t i = 0; i < spec->n_mounts; i++) {
-		const struct container_mount *m = &spec->mounts[i];
-
-		if (is_bind(m) && m->source && !strcmp(m->source, source) && !(m->flags & MS_RDONLY) && !(m->recursive_set & MOUNT_ATTR_RDONLY))
-			return true;
-	}
-	return false;
-}
-
-/* An earlier mount of the same source, or -1; *ret_within: one is within the other. */
-static ssize_t find_same_source(const struct container_spec *spec, size_t i, bool *ret_within)
-{
-	const char *source = spec->mounts[i].source;
-	ssize_t same = -1;
-
-	*ret_within = false;
-	for (size_t k = 0; k < spec->n_mounts; k++) {
-		const char *other = spec->mounts[k].source;
-
-		if (k == i || !is_bind(&spec->mounts[k]) || !other)
-			continue;
-		if (!strcmp(source, other))
-			same = k < i && same < 0 ? (ssize_t)k : same;
-		else if (path_is_under(source, other) || path_is_under(other, source))
-			*ret_within = true;
-	}
-	return same;
-}
-
-static int take_layer(struct stage *stage, size_t i, struct error *err)
-{
-	const struct container_mount *m = &stage->spec->mounts[i];
-	bool within;
-	ssize_t same = find_same_source(stage->spec, i, &within);
-	int mount;
-
-	if (within)
-		mount = -ENOTSUP;
-	else if (same >= 0)
-		mount = fs_clone(stage->binds[same], "", (m->flags & MS_REC) != 0, err);
-	else
-		mount = cow_bind(stage, m->source, stage->binds[i], err);
-	if (mount == -ENOTSUP) {
-		log_debug("%s has no copy-on-write view: it is bound as it is", m->source);
-		return 0;
-	}
-	if (mount < 0)
-		return mount;
-	(void)close(stage->binds[i]);
-	stage->binds[i] = mount;
-	return 0;
-}
-
-int mounts_take_layers(struct stage *stage, struct error *err)
-{
-	const struct container_spec *spec = stage->spec;
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < spec->n_mounts; i++)
-		if (stage->binds[i] >= 0 && !spec->mounts[i].idmap && is_written(spec, spec->mounts[i].source))
-			r = take_layer(stage, i, err);
-	return r;
 }
 
 static int map_owners(int mount, const struct container_spec *spec, const struct container_mount *m, struct error *err)
@@ -348,7 +225,7 @@ int mounts_prepare_idmapped(const struct container_spec *spec, int **ret, struct
 static int create_mount(struct stage *stage, size_t i, struct error *err)
 {
 	const struct container_mount *m = &stage->spec->mounts[i];
-	bool bind = is_bind(m);
+	bool bind = mounts_is_bind(m);
 	int mount, r = 0;
 
 	mount = bind ? take_fd(&stage->binds[i]) : create_filesystem(m, err);
@@ -409,7 +286,7 @@ static int mount_one(struct stage *stage, size_t i, struct error *err)
 /* Others go below a tmpfs, which is filled before it is made read-only. */
 static bool is_readonly_late(const struct container_mount *m)
 {
-	return m->type && !strcmp(m->type, "tmpfs") && !is_bind(m) && m->flags & MS_RDONLY;
+	return m->type && !strcmp(m->type, "tmpfs") && !mounts_is_bind(m) && m->flags & MS_RDONLY;
 }
 
 static bool is_covered_later(const struct container_spec *spec, size_t i)

@@ -105,6 +105,18 @@ count
 one" "--verify of a bundle that binds files of the host"
 ok "--verify: nothing of what is bound is written for real" [ "$(cat shared/count single)" = "0
 0" ]
+cp plain five/config.json
+# One that has another mount below it stays the host's, each of its names with as much as it is asked for.
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+	mkdir -p below/mount
+	jq --arg at "$PWD/below" '.process.args[-1] = "ls /without/mount; cat /with/mount/file" |
+		.mounts += [{ destination: "/without", type: "bind", source: $at, options: ["bind"] },
+		{ destination: "/with", type: "bind", source: $at, options: ["rbind"] }]' plain >five/config.json
+	# shellcheck disable=SC2016 # of the inner shell
+	run unshare -m --propagation private sh -c 'mount -t tmpfs x below/mount && echo mounted >below/mount/file && exec "$0" --bundle five --verify' "$supervisor"
+	expect 0 "--verify of a bundle with a bind that has a mount below"
+	expect_out mounted "--verify of a bundle with a bind that has a mount below"
+fi
 mv plain five/config.json
 # Sources within each other stay the host's: what one run writes there the next one finds, and that is named.
 jq --arg at "$PWD/shared" '.process.args[-1] = "echo $(($(cat /mnt/count) + 1)) >/mnt/count; cat /mnt/count" |
