@@ -56,6 +56,16 @@ ok "byte: at the write" [ "$(verdict .difference.log.a.record.call)" = write ]
 ok "byte: the outputs are kept" [ "$(cat ../kept/run1.stdout ../kept/run*.stdout | sort -u | wc -l)" = 2 ]
 leak extra
 ok "extra: the call is named" [ "$(verdict '.difference.log.sentence' | grep -c 'access$')" = 1 ]
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+	rm -rf ../kept
+	mkdir 'a@b%40'
+	# shellcheck disable=SC2016 # of the inner shell
+	RUN_LIMIT=300 run unshare -m --propagation private sh -c 'mount -t tmpfs x a@b%40 && exec "$0" run -q --tsc=replace --verify=30 --verify-json=verdict.json \
+		--verify-dir=../kept -- sh -c "./leak byte >a@b%40/f"' "$hermit"
+	expect 123 "a mount with signs of its own in its name"
+	ok "a mount with signs of its own in its name: it is named" [ "$(verdict .difference.files | grep -c "$work/cwd/a@b%40/f: contents differ")" = 1 ]
+	rmdir 'a@b%40'
+fi
 leak order
 ok "order: at the first of the two" [ "$(verdict '.difference.log.a.record | .call, .args' | cut -d, -f 1)" = "write 1" ]
 ok "order: the outputs begin with one and the other" [ "$(verdict .difference.stdout | grep -cE '^first at byte 1, line 1: (first second third and second first third|second first third and first second third)$')" = 1 ]

@@ -350,7 +350,24 @@ static int compare_entry(struct walk *w, int dir_a, int dir_b, const char *name,
 	return S_ISREG(a.st_mode) || S_ISDIR(a.st_mode) ? compare_opened(w, dir_a, dir_b, name, &a, &b) : 1;
 }
 
-/* Appends to the path; a layer's name is a path with '@' for '/'. Returns the old length. */
+/* A layer's name becomes the path that it was made of (cow_overlay.c: layer_name). */
+static void layer_path(char *name)
+{
+	char *to = name;
+	unsigned code;
+
+	for (const char *from = name; *from; from++) {
+		if (*from == '%' && sscanf(from, "%%%2x", &code) == 1) {
+			*to++ = (char)code;
+			from += 2;
+		} else {
+			*to++ = *from == '@' ? '/' : *from;
+		}
+	}
+	*to = '\0';
+}
+
+/* Appends to the path; `top`: the name of a layer. Returns the old length. */
 static size_t push_name(struct walk *w, const char *name, bool top)
 {
 	size_t len = strlen(w->path);
@@ -360,9 +377,7 @@ static size_t push_name(struct walk *w, const char *name, bool top)
 		return len;
 	}
 	(void)snprintf(w->path + len, sizeof(w->path) - len, "%s", name);
-	for (char *c = w->path + len; *c; c++)
-		if (*c == '@')
-			*c = '/';
+	layer_path(w->path + len);
 	return len;
 }
 
