@@ -328,6 +328,14 @@ static void several_messages(void)
 	SAME("errors are not waited for: %s", RESULT(recv(udp, bytes, 1, MSG_ERRQUEUE)));
 	prepare(8);
 	SAME("nor are several: %s", RESULT(recvmmsg(udp, messages, MANY, MSG_ERRQUEUE, NULL)));
+	(void)sender(udp, 1, 20);
+	SAME("datagrams are waited for out of band: %s", RESULT(recv(udp, bytes, 1, MSG_OOB)));
+	MUST(wait(NULL));
+	MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
+	SAME("of a stream no byte is: %s", RESULT(recv(fds[0], bytes, 1, MSG_OOB)));
+	SAME("nor are several: %s", RESULT(recvmmsg(fds[0], messages, MANY, MSG_OOB, NULL)));
+	MUST(close(fds[0]));
+	MUST(close(fds[1]));
 	MUST(socketpair(AF_UNIX, SOCK_DGRAM, 0, fds));
 	receive(fds[0], fds[1], "UNIX");
 	send_many();

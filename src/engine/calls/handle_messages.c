@@ -85,11 +85,6 @@ static int next_part(struct engine *e, struct task *t, struct verdict *v)
 
 /* ---- receiving ---- */
 
-static bool never_sleeps(const struct fd_info *info, uint64_t flags)
-{
-	return flags & MSG_DONTWAIT || (flags & MSG_ERRQUEUE && info->kind == FD_INET);
-}
-
 static int stamp_messages(struct engine *e, struct task *t)
 {
 	uint64_t addr = t->call.args[AT_MESSAGES];
@@ -157,7 +152,7 @@ static int receive_part_done(struct engine *e, struct task *t, const struct fd_i
 		t->messages.moved += (uint64_t)n;
 	else if (n != -EAGAIN)
 		return receive_end(e, t, n, v);
-	if (t->messages.moved >= t->messages.args[AT_COUNT] || never_sleeps(info, flags) || t->call.scratch[1] ||
+	if (t->messages.moved >= t->messages.args[AT_COUNT] || socket_never_waits(info, (int)flags) || t->call.scratch[1] ||
 	    (t->messages.moved && (flags & MSG_WAITFORONE || t->messages.deadline_ns <= e->clock.now_ns)) || signals_pending(e, t))
 		return receive_end(e, t, n < 0 ? n : 0, v);
 	return next_part(e, t, v);
@@ -229,7 +224,7 @@ static int receive_in_parts(struct engine *e, struct task *t, const struct fd_in
 		if (r)
 			return r < 0 ? r : 0;
 	}
-	if (never_sleeps(info, t->messages.args[AT_FLAGS]))
+	if (socket_never_waits(info, (int)t->messages.args[AT_FLAGS]))
 		return receive_part(e, t, info, v);
 	r = wait_fd(e, t, (int)t->call.args[0], POLLIN);
 	if (r == -EBADF)
@@ -260,7 +255,7 @@ int handle_io_recvmmsg(struct engine *e, struct task *t, struct verdict *v)
 		return r == -EBADF ? verdict_continue(v) : r;
 	/* With neither a time limit nor more than one message to wait for, the kernel does it all. */
 	if (is_part(t) || t->call.done ? t->messages.on :
-	    a[AT_COUNT] && e->g->ops->set_args && (a[AT_TIMEOUT] || (a[AT_COUNT] > 1 && !never_sleeps(info, a[AT_FLAGS]) && !(a[AT_FLAGS] & MSG_WAITFORONE))))
+	    a[AT_COUNT] && e->g->ops->set_args && (a[AT_TIMEOUT] || (a[AT_COUNT] > 1 && !socket_never_waits(info, (int)a[AT_FLAGS]) && !(a[AT_FLAGS] & MSG_WAITFORONE))))
 		return receive_in_parts(e, t, info, v);
 	if (t->call.done) {
 		r = stamp_messages(e, t);
@@ -269,7 +264,7 @@ int handle_io_recvmmsg(struct engine *e, struct task *t, struct verdict *v)
 	} else {
 		note_control_room(e, t, info);
 	}
-	if (never_sleeps(info, a[AT_FLAGS])) {
+	if (socket_never_waits(info, (int)a[AT_FLAGS])) {
 		v->kind = t->call.done ? VERDICT_GO : t->call.scratch[0] ? VERDICT_HOOK : VERDICT_CONTINUE;
 		return 0;
 	}

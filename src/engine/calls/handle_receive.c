@@ -160,8 +160,7 @@ static int receive(struct engine *e, struct task *t, const struct receive *call,
 	if (wants_all(info, call->flags) && call->plain)
 		return receive_all(e, t, info, call, v);
 	r = 0;
-	/* Nobody waits for a byte out of band, or for errors, which only some kinds have. */
-	if (call->flags & (MSG_DONTWAIT | MSG_OOB) || (call->flags & MSG_ERRQUEUE && info->kind == FD_INET))
+	if (socket_never_waits(info, call->flags))
 		verdict_continue(v);
 	else
 		r = call_when_ready(e, t, (int)t->call.args[0], POLLIN, v);

@@ -45,6 +45,13 @@ uint64_t socket_takes_surely(struct engine *e, const struct fd_info *info)
 	return note && note->buffer[1] && note->buffer[1] / 4 < USUALLY ? note->buffer[1] / 4 : USUALLY;
 }
 
+bool socket_never_waits(const struct fd_info *info, int flags)
+{
+	bool datagrams = info->kind == FD_INET && info->sock_type == SOCK_DGRAM;
+
+	return flags & MSG_DONTWAIT || (flags & MSG_ERRQUEUE && info->kind == FD_INET) || (flags & MSG_OOB && !datagrams);
+}
+
 void socket_notes_deinit(struct socket_notes *notes)
 {
 	struct socket_note *note, *tmp;

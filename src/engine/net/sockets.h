@@ -44,6 +44,11 @@ int socket_block(struct engine *e, struct task *t, const struct fd_info *info, b
 int socket_block_fd(struct engine *e, struct task *t, int fd, bool receives, struct verdict *v);
 /* How much a stream that is ready for it takes at once. */
 uint64_t socket_takes_surely(struct engine *e, const struct fd_info *info);
+/*
+ * Does a call with these flags come back at once, whatever is there to receive? Errors are of the internet's sockets only, and bytes out of band are
+ * waited for like others by datagrams, which have none.
+ */
+bool socket_never_waits(const struct fd_info *info, int flags);
 /* When a call on the socket that begins now ends by its time limit; TIME_NEVER. */
 uint64_t socket_deadline(struct engine *e, const struct task *t, const struct fd_info *info, bool receives);
 

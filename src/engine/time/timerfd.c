@@ -259,8 +259,6 @@ bool timerfd_describe(struct engine *e, const struct fd_info *info, FILE *out)
 	if (!tfd)
 		return false;
 	value = value_of(e, tfd);
-	if (!tfd->armed)
-		value.it_value = (struct timespec){ 0 };
 	fprintf(out, "clockid: %d\nticks: %llu\nsettime flags: 0%o\n", tfd->clock_id, (unsigned long long)tfd->ticks, tfd->flags);
 	fprintf(out, "it_value: (%lld, %ld)\nit_interval: (%lld, %ld)\n", (long long)value.it_value.tv_sec, value.it_value.tv_nsec,
 		(long long)value.it_interval.tv_sec, value.it_interval.tv_nsec);
