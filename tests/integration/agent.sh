@@ -261,7 +261,7 @@ else
 fi
 container runc busy metrics-7 &
 pid=$!
-while ! grep -qs started out.metrics-7; do kill -0 $pid || break; done
+while ! grep -qs started out.metrics-7; do kill -0 $pid || break; sleep 0.05; done
 ended 6 0 1 7
 pkill -KILL -P "$agent"
 wait $pid

@@ -174,12 +174,13 @@ if [ -x $python ]; then
 	for dir in usr lib lib64; do
 		[ -e /$dir ] && mounts="$mounts | .mounts += [{destination: \"/$dir\", type: \"bind\", source: \"$(readlink -f /$dir)\", options: [\"rbind\", \"ro\"]}]"
 	done
-	bundle note "test -S \$NOTIFY_SOCKET && echo \$NOTIFY_SOCKET; exec $python /tell.py MAINPID=1 STATUS=x READY=1" \
+	bundle note "test -S \$NOTIFY_SOCKET && echo \$NOTIFY_SOCKET; touch \${NOTIFY_SOCKET%/*}/x 2>/dev/null || echo kept; exec $python /tell.py MAINPID=1 STATUS=x READY=1" \
 		".root.path = \"$work/python\" | .root.readonly = false $mounts"
 	cp tell.py python/
 	run env NOTIFY_SOCKET="$work/notify" "$work/rt" run --bundle note note
 	expect 0 "NOTIFY_SOCKET"
-	expect_out "$work/notify/notify" "NOTIFY_SOCKET: a socket of the container's own"
+	expect_out "$work/notify/notify
+kept" "NOTIFY_SOCKET: a socket of the container's own, in a directory that it cannot write to"
 	until_true [ -e said ]
 	equal READY=1 "$(cat said)" "NOTIFY_SOCKET: that it is ready comes out, and nothing else"
 	ok "NOTIFY_SOCKET: nothing stays" test ! -e "$state/note"
@@ -194,7 +195,7 @@ if [ -x $python ]; then
 	NOTIFY_SOCKET="@$work/manager" rt create --bundle late late <in >late.out 2>&1
 	(rt start late; echo $? >started) &
 	until_true grep -q up late.out
-	equal running "$(status_of late)" "NOTIFY_SOCKET: a container that is not ready yet can be looked at"
+	ok "NOTIFY_SOCKET: a container that is not ready yet can be looked at" until_true status_is late running
 	ok "NOTIFY_SOCKET: start waits for it" test ! -e started
 	touch python/go
 	until_true [ -s started ]
@@ -205,6 +206,7 @@ if [ -x $python ]; then
 	rm python/go
 	bundle late 'exit 0'
 	NOTIFY_SOCKET=/nowhere rt create --bundle late late <in >late.out 2>&1
+	: >"$state/late/notify/notify" # as a start leaves it that has been killed
 	run rt start late
 	expect 0 "NOTIFY_SOCKET: a container that ends before it is ready"
 	run rt delete --force late

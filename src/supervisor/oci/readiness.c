@@ -45,7 +45,7 @@ static int add_mount(const struct state_dir *dir, const char *target, struct con
 		.type = "bind",
 		.source = oci_arena_strdup(arena, source),
 		.target = target,
-		.flags = MS_BIND | MS_NOSUID | MS_NODEV | MS_NOEXEC,
+		.flags = MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, /* it can be told something all the same */
 	};
 	if (!mounts[spec->n_mounts].source)
 		return error_set(err, ENOMEM, "out of memory");
@@ -85,6 +85,7 @@ static int listen_there(const struct state_dir *dir, struct error *err)
 	if (fd < 0)
 		return error_errno(err, errno, "socket for NOTIFY_SOCKET");
 	(void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/" SOCKET, directory);
+	(void)unlinkat(directory, SOCKET, 0); /* of a `start` that was killed */
 	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 || fchmodat(directory, SOCKET, 0666, 0) < 0)
 		return error_errno(err, errno, "socket for NOTIFY_SOCKET");
 	return take_fd(&fd);
@@ -154,6 +155,8 @@ void readiness_wait(const struct readiness *to, pid_t init)
 	_cleanup_close_ int pidfd = pidfd_open(init, 0);
 	struct pollfd polls[] = { { .fd = to->fd, .events = POLLIN }, { .fd = pidfd, .events = POLLIN } };
 
+	if (to->fd >= 0 && pidfd < 0)
+		(void)readiness_pass_on(to, init); /* it is gone already */
 	while (to->fd >= 0 && pidfd >= 0) {
 		if (poll(polls, ARRAY_SIZE(polls), -1) < 0)
 			continue;

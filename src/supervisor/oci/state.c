@@ -228,7 +228,6 @@ int state_dir_read(const struct state_dir *dir, struct oci_runtime_state *state,
 	return r;
 }
 
-/* The directory is flat. */
 /* Everything in a directory; what cannot be removed shows when the directory is to go. */
 static int remove_entries(int fd)
 {
