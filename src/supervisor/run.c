@@ -15,6 +15,7 @@
 #include "backend/backend.h"
 #include "backend/processor.h"
 #include "base/log.h"
+#include "container/mountinfo.h"
 #include "insn/store.h"
 #include "supervisor/exit_codes.h"
 
@@ -248,6 +249,14 @@ static void end(struct run *run)
 	run_unblock_signals(run);
 }
 
+/* Who has just built a program in /tmp does not expect that it is missing. */
+static void explain_tmp(const struct container_spec *spec, int exit_code, struct error *err)
+{
+	if (exit_code == EXIT_CODE_NOT_FOUND && spec->private_tmp && path_is_under(spec->argv[0], "/tmp"))
+		(void)error_set(err, err->code, "cannot execute %s: no such file or directory: /tmp is one of the run's own; --tmp=/tmp shows the host's",
+				spec->argv[0]);
+}
+
 int run_guest(const struct run_request *request, struct run_result *ret, struct error *err)
 {
 	struct run run = { .request = request, .spec = *request->spec };
@@ -258,8 +267,10 @@ int run_guest(const struct run_request *request, struct run_result *ret, struct 
 	err = err ? err : &unread;
 	err->code = 0;
 	r = run_begin(&run, err);
-	if (r < 0 && !run.has_container && run.container.failure_status)
+	if (r < 0 && !run.has_container && run.container.failure_status) {
 		ret->exit_code = run.container.failure_status;
+		explain_tmp(&run.spec, ret->exit_code, err);
+	}
 	if (r == 0)
 		r = loop(&run, ret, err);
 	if (r == 0) {

@@ -23,6 +23,15 @@ expect 127 "no such program"
 expect_err_has "^hermit: .*no-such-program-anywhere" "no such program is named"
 run "$hermit" run /no/such/path
 expect 127 "no such path"
+run "$hermit" run /tmp/no-such-program
+expect 127 "no such program in /tmp"
+expect_err_has "^hermit: .*/tmp/no-such-program.*--tmp=/tmp" "it is said that /tmp is the run's own"
+run "$hermit" run --tmp=/tmp /tmp/no-such-program
+expect 127 "no such program in the host's /tmp"
+expect_err "hermit: cannot execute /tmp/no-such-program: no such file or directory" "nothing of the run's own is said there"
+run "$hermit" run
+expect 125 "no program"
+expect_err_has "^hermit: no program was given; .*hermit run" "no program is explained"
 run "$hermit" run /etc/passwd
 expect 126 "not executable"
 expect_err_has "^hermit: .*/etc/passwd.*permission denied" "not executable is explained"

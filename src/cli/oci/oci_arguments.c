@@ -182,7 +182,7 @@ void oci_parse(const struct argp *argp, int argc, char **argv, unsigned flags, v
 void oci_need_id(const char *id, struct argp_state *state)
 {
 	if (!id)
-		argp_error(state, "the id of a container is missing: 'hermit-supervisor list' shows those that there are");
+		argp_error(state, "the id of a container is missing: any name for a new one; 'hermit-supervisor list' shows those that there are");
 }
 
 static error_t parse_id(int key, char *arg, struct argp_state *state)
