@@ -25,7 +25,7 @@ static const struct command commands[] = {
 	{ "netlink-dump", "decode a capture of netlink messages", cmd_netlink_dump },
 	{ "instruction-map", "list the instructions of a program that are replaced in a run", cmd_instruction_map },
 	{ "syscalls", "list what is done about each system call", cmd_syscalls },
-	{ "version", "print the version of this program and of what it works with", cmd_version },
+	{ "version", "print the version of this program and of the kernel below it", cmd_version },
 };
 
 static const struct command_table table = {

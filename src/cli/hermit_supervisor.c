@@ -34,7 +34,7 @@ static const struct command commands[] = {
 	{ "restore", "not supported", cmd_oci_restore },
 	{ "agent", "supervise containers of a stock runtime", cmd_agent },
 	{ "hook", "what an engine calls around a container of a stock runtime", cmd_hook },
-	{ "version", "print the version of this program and of what it works with", cmd_version },
+	{ "version", "print the version of this program and of the kernel below it", cmd_version },
 };
 
 static const struct command_table table = {

@@ -126,6 +126,18 @@ Test(options, names_and_letters_are_unique)
 }
 
 /* Value -> option -> value gives the value. */
+/* Whoever reads --help has to find there what can be said. */
+Test(options, choices_are_in_the_help)
+{
+	size_t n, checked = 0;
+	const struct option_spec *specs = option_specs(&n);
+
+	for (size_t i = 0; i < n; i++)
+		for (int k = 0; specs[i].kind == OPTION_CHOICE && specs[i].choices[k]; k++, checked++)
+			cr_expect(strstr(specs[i].help, specs[i].choices[k]), "--%s: %s", specs[i].name, specs[i].choices[k]);
+	cr_assert_gt(checked, 20);
+}
+
 Test(options, text_round_trip)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(other_values); i++) {
