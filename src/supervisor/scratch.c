@@ -114,14 +114,36 @@ int scratch_capture_stdin(const char *path, struct error *err)
 	return r < 0 ? error_errno(err, -r, "capturing standard input") : 0;
 }
 
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where);
+
+/* Lets us into a directory, if that is ours to do and has not been done. */
+static bool open_up(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && (st.st_mode & S_IRWXU) != S_IRWXU && chmod(path, S_IRWXU) == 0;
+}
+
+/* What is removed comes before its directory, whose mode may keep it from that. */
+static bool open_up_parent(const char *path, const struct FTW *where)
+{
+	char parent[PATH_MAX];
+
+	if (where->level == 0 || where->base < 1)
+		return false;
+	(void)snprintf(parent, sizeof(parent), "%.*s", where->base - 1, path);
+	return open_up(parent);
+}
+
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
 {
-	if (type == FTW_DNR) {
-		(void)chmod(path, 0700);
+	if (type == FTW_DNR && open_up(path))
 		return nftw(path, remove_one, WALK_FDS, FTW_DEPTH | FTW_PHYS);
-	}
-	if (remove(path) < 0 && errno != ENOENT)
-		log_debug("cannot remove %s: %m", path);
+	if (remove(path) == 0 || errno == ENOENT)
+		return 0;
+	if (errno == EACCES && open_up_parent(path, where))
+		return nftw(path, remove_one, WALK_FDS, FTW_DEPTH | FTW_PHYS);
+	log_debug("cannot remove %s: %m", path);
 	return 0;
 }
 

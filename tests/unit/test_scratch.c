@@ -81,6 +81,88 @@ Test(scratch, what_the_dead_have_left_is_removed)
 	cr_assert(is_there(mine));
 }
 
+/* A directory with that mode, and a file and a directory in it. */
+static void make_sub(const char *dir, const char *name, mode_t mode)
+{
+	char path[PATH_SIZE], below[PATH_SIZE + 16];
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+	cr_assert_eq(mkdir(path, 0700), 0);
+	(void)snprintf(below, sizeof(below), "%s/file", path);
+	file = fopen(below, "w");
+	cr_assert(file && fclose(file) == 0);
+	(void)snprintf(below, sizeof(below), "%s/dir", path);
+	cr_assert_eq(mkdir(below, 0500), 0);
+	cr_assert_eq(chmod(path, mode), 0);
+}
+
+/* Modes keep nobody out who is root: the removing is an ordinary user's. */
+static void remove_as_user(const char *dir)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (geteuid() == 0 && setuid(65534) < 0)
+			_exit(1);
+		scratch_remove(dir);
+		_exit(0);
+	}
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %x", status);
+}
+
+static void give_to_user(const char *dir, const char *name)
+{
+	static const char *const below[] = { "", "/file", "/dir" };
+	char path[PATH_SIZE];
+
+	for (size_t i = 0; geteuid() == 0 && i < sizeof(below) / sizeof(*below); i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s%s", dir, name, below[i]);
+		cr_assert_eq(chown(path, 65534, (gid_t)-1), 0);
+	}
+}
+
+Test(scratch, modes_keep_nothing)
+{
+	static const mode_t modes[] = { 0, 0400, 0500, 0600 };
+	char dir[PATH_SIZE], name[16];
+
+	cr_assert_eq(chmod(base, 0777), 0);
+	(void)snprintf(dir, sizeof(dir), "%s/all", base);
+	cr_assert_eq(mkdir(dir, 0700), 0);
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+		(void)snprintf(name, sizeof(name), "%zu", i);
+		make_sub(dir, name, modes[i]);
+		give_to_user(dir, name);
+	}
+	if (geteuid() == 0)
+		cr_assert_eq(chown(dir, 65534, (gid_t)-1), 0);
+	remove_as_user(dir);
+	cr_assert_not(is_there(dir));
+}
+
+Test(scratch, what_is_not_ours_to_remove_stays)
+{
+	char dir[PATH_SIZE];
+
+	if (geteuid() != 0)
+		cr_skip_test("needs root, to have a directory of another user");
+	cr_assert_eq(chmod(base, 0777), 0);
+	(void)snprintf(dir, sizeof(dir), "%s/all", base);
+	cr_assert_eq(mkdir(dir, 0700), 0);
+	make_sub(dir, "theirs", 0700);
+	make_sub(dir, "ours", 0);
+	give_to_user(dir, "ours");
+	cr_assert_eq(chown(dir, 65534, (gid_t)-1), 0);
+	remove_as_user(dir);
+	(void)snprintf(dir, sizeof(dir), "%s/all/ours", base);
+	cr_assert_not(is_there(dir));
+	(void)snprintf(dir, sizeof(dir), "%s/all/theirs/file", base);
+	cr_assert(is_there(dir));
+}
+
 Test(scratch, what_the_living_use_stays)
 {
 	char used[PATH_SIZE], mine[PATH_SIZE], second[PATH_SIZE];
