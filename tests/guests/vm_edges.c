@@ -254,6 +254,10 @@ static void receive(int rx, int tx, const char *name)
 	struct timeval patience = { 0, 50 * US }, forever = { 0, 0 };
 
 	prepare(sizeof(bytes[0]));
+	SAME("%s: nothing is waited for without a place: %s", name, RESULT(recvmmsg(rx, NULL, MANY, 0, NULL)));
+	messages[0].msg_hdr.msg_iov = NULL;
+	SAME("%s: nor without one for the bytes: %s", name, RESULT(recvmmsg(rx, messages, MANY, 0, NULL)));
+	prepare(sizeof(bytes[0]));
 	MUST(send(tx, "1", 1, 0));
 	(void)sender(tx, 2, 20);
 	SAME("%s: all are waited for: %s", name, RESULT(recvmmsg(rx, messages, 3, 0, NULL)));
@@ -336,6 +340,8 @@ static void several_messages(void)
 	SAME("nor are several: %s", RESULT(recvmmsg(fds[0], messages, MANY, MSG_OOB, NULL)));
 	MUST(close(fds[0]));
 	MUST(close(fds[1]));
+	MUST(pipe(fds));
+	SAME("a pipe has none: %s", RESULT(recvmmsg(fds[0], messages, MANY, 0, NULL)));
 	MUST(socketpair(AF_UNIX, SOCK_DGRAM, 0, fds));
 	receive(fds[0], fds[1], "UNIX");
 	send_many();

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
 
 #include "engine/attempt.h"
 #include "engine/engine_internal.h"
@@ -213,6 +215,23 @@ static int receive_begin(struct engine *e, struct task *t, struct verdict *v)
 	return r;
 }
 
+/* Will the kernel refuse the call before it waits for anything? 1, 0 or -errno. */
+static int is_refused(struct engine *e, struct task *t, const struct fd_info *info)
+{
+	struct msghdr first;
+	struct iovec parts;
+	int r;
+
+	if ((info->mode & S_IFMT) != S_IFSOCK)
+		return 1;
+	r = guest_read(e, t, t->call.args[AT_MESSAGES], &first, sizeof(first));
+	if (r == 0 && first.msg_iovlen > MESSAGES_MAX)
+		return 1;
+	if (r == 0 && first.msg_iovlen > 0)
+		r = guest_read(e, t, (uint64_t)(uintptr_t)first.msg_iov, &parts, sizeof(parts));
+	return r == -EFAULT ? 1 : r;
+}
+
 static int receive_in_parts(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
 {
 	int r;
@@ -224,8 +243,9 @@ static int receive_in_parts(struct engine *e, struct task *t, const struct fd_in
 		if (r)
 			return r < 0 ? r : 0;
 	}
-	if (socket_never_waits(info, (int)t->messages.args[AT_FLAGS]))
-		return receive_part(e, t, info, v);
+	r = socket_never_waits(info, (int)t->messages.args[AT_FLAGS]) ? 1 : is_refused(e, t, info);
+	if (r)
+		return r < 0 ? r : receive_part(e, t, info, v);
 	r = wait_fd(e, t, (int)t->call.args[0], POLLIN);
 	if (r == -EBADF)
 		return verdict_continue(v);
