@@ -135,6 +135,33 @@ static void one_way(void)
 	show_timer(fds[0]);
 }
 
+/* Calls on sockets do not wait for what is none, nor for connections where there are none. */
+static void no_sockets(void)
+{
+	static char data[70000];
+	struct iovec vector = { data, 1 };
+	struct msghdr message = { .msg_iov = &vector, .msg_iovlen = 1 };
+	struct mmsghdr several[2] = { { .msg_hdr = message }, { .msg_hdr = message } };
+	int empty[2], full[2], udp = (int)MUST(socket(AF_INET, SOCK_DGRAM, 0));
+
+	MUST(pipe(empty));
+	MUST(pipe2(full, O_NONBLOCK));
+	while (write(full[1], data, sizeof(data)) > 0)
+		;
+	MUST(fcntl(full[1], F_SETFL, 0));
+	SAME("a pipe: recv %s", RESULT(recv(empty[0], data, 1, 0)));
+	SAME("a pipe: recv of all %s", RESULT(recv(empty[0], data, 9, MSG_WAITALL)));
+	SAME("a pipe: recvmsg %s", RESULT(recvmsg(empty[0], &message, 0)));
+	SAME("a pipe: recvmmsg %s", RESULT(recvmmsg(empty[0], several, 2, 0, NULL)));
+	SAME("a pipe: accept %s", RESULT(accept(empty[0], NULL, NULL)));
+	SAME("a pipe: send %s", RESULT(send(full[1], data, 1, 0)));
+	SAME("a pipe: send of much %s", RESULT(send(empty[1], data, sizeof(data), 0)));
+	SAME("a pipe: sendmsg %s", RESULT(sendmsg(full[1], &message, 0)));
+	SAME("a pipe: sendmmsg %s", RESULT(sendmmsg(full[1], several, 2, 0)));
+	SAME("a timer: recv %s", RESULT(recv((int)MUST(timerfd_create(CLOCK_MONOTONIC, 0)), data, 1, 0)));
+	SAME("datagrams: accept %s", RESULT(accept(udp, NULL, NULL)));
+}
+
 /* ---- the dead ---- */
 
 static pid_t child(int status)
@@ -249,7 +276,7 @@ static pid_t sender(int fd, unsigned n, unsigned pause_ms)
 
 static void receive(int rx, int tx, const char *name)
 {
-	struct timespec limit = { 0, 20 * MS };
+	struct timespec limit = { 0, 100 * MS };
 	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
 	struct timeval patience = { 0, 50 * US }, forever = { 0, 0 };
 
@@ -287,7 +314,7 @@ static void receive(int rx, int tx, const char *name)
 	SAME("%s: a signal ends it behind one: %s", name, RESULT(recvmmsg(rx, messages, MANY, 0, NULL)));
 	(void)ualarm(0, 0);
 	MUST(getsockopt(rx, SOL_SOCKET, SO_ERROR, bytes, &(socklen_t){ sizeof(int) })); /* Linux has left the reason there */
-	(void)sender(tx, 2, 100);
+	(void)sender(tx, 2, 600); /* natively long, so that the alarm comes before the first */
 	(void)ualarm(50 * US, 0);
 	SAME("%s: before the first it is made again: %s", name, RESULT(recvmmsg(rx, messages, 2, 0, NULL)));
 	MUST(wait(NULL));
@@ -308,7 +335,7 @@ static void send_many(void)
 	pid = (pid_t)MUST(fork());
 	if (!pid) {
 		MUST(close(fds[0]));
-		for (got = 0; recv(fds[1], bytes, sizeof(bytes), MSG_DONTWAIT) > 0; got++)
+		for (got = 0; got < total + MANY && recv(fds[1], bytes, sizeof(bytes), 0) > 0; got++)
 			vm_sleep_ms(2);
 		SAME("the other end got %d", got);
 		_exit(0);
@@ -352,6 +379,7 @@ int main(void)
 	clocks();
 	notifications();
 	one_way();
+	no_sockets();
 	group_priorities();
 	zombies();
 	untold_waits();

@@ -41,6 +41,14 @@ static int accept_done(struct engine *e, struct task *t, struct verdict *v)
 	return r < 0 ? (r == -EBADF ? 0 : r) : socket_note_copy(e, dev, ino, info);
 }
 
+/* Refused at once, like what is no socket. */
+static bool makes_no_connections(struct engine *e, struct task *t)
+{
+	const struct fd_info *info;
+
+	return fdtable_info(e, t, (int)t->call.args[0], &info) == 0 && info->sock_type != SOCK_STREAM && info->sock_type != SOCK_SEQPACKET;
+}
+
 int handle_io_accept(struct engine *e, struct task *t, struct verdict *v)
 {
 	const struct fd_info *info;
@@ -48,6 +56,8 @@ int handle_io_accept(struct engine *e, struct task *t, struct verdict *v)
 
 	if (t->call.done)
 		return accept_done(e, t, v);
+	if (socket_is_none(e, t) || makes_no_connections(e, t))
+		return verdict_continue(v);
 	r = call_when_ready(e, t, (int)t->call.args[0], POLLIN, v);
 	if (r == 0 && v->kind == VERDICT_CONTINUE && fdtable_info(e, t, (int)t->call.args[0], &info) == 0 && info->kind == FD_INET &&
 	    socket_note(e, info, false))

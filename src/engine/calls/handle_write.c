@@ -204,6 +204,8 @@ int handle_io_sendto(struct engine *e, struct task *t, struct verdict *v)
 
 	if (netlink_serves(e, t, (int)t->call.args[0], &info))
 		return netlink_sendto(e, t, info, v);
+	if (socket_is_none(e, t))
+		return verdict_continue(v);
 	r = t->call.first && t->call.args[4] ? socket_give_port(e, t, (int)t->call.args[0]) : 0;
 	if (r < 0)
 		return r;
@@ -219,6 +221,8 @@ int handle_io_sendmsg(struct engine *e, struct task *t, struct verdict *v)
 
 	if (netlink_serves(e, t, (int)t->call.args[0], &info))
 		return netlink_sendmsg(e, t, info, v);
+	if (socket_is_none(e, t))
+		return verdict_continue(v);
 	r = guest_read(e, t, t->call.args[1], &message, sizeof(message));
 	if (r >= 0)
 		r = span_vector(e, t, (uint64_t)(uintptr_t)message.msg_iov, message.msg_iovlen, &span);

@@ -45,11 +45,23 @@ uint64_t socket_takes_surely(struct engine *e, const struct fd_info *info)
 	return note && note->buffer[1] && note->buffer[1] / 4 < USUALLY ? note->buffer[1] / 4 : USUALLY;
 }
 
+static bool is_socket(const struct fd_info *info)
+{
+	return info->kind == FD_UNIX || info->kind == FD_INET || info->kind == FD_NETLINK || info->kind == FD_SOCKET;
+}
+
+bool socket_is_none(struct engine *e, struct task *t)
+{
+	const struct fd_info *info;
+
+	return fdtable_info(e, t, (int)t->call.args[0], &info) == 0 && !is_socket(info);
+}
+
 bool socket_never_waits(const struct fd_info *info, int flags)
 {
 	bool datagrams = info->kind == FD_INET && info->sock_type == SOCK_DGRAM;
 
-	return flags & MSG_DONTWAIT || (flags & MSG_ERRQUEUE && info->kind == FD_INET) || (flags & MSG_OOB && !datagrams);
+	return !is_socket(info) || flags & MSG_DONTWAIT || (flags & MSG_ERRQUEUE && info->kind == FD_INET) || (flags & MSG_OOB && !datagrams);
 }
 
 void socket_notes_deinit(struct socket_notes *notes)

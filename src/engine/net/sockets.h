@@ -44,8 +44,10 @@ int socket_block(struct engine *e, struct task *t, const struct fd_info *info, b
 int socket_block_fd(struct engine *e, struct task *t, int fd, bool receives, struct verdict *v);
 /* How much a stream that is ready for it takes at once. */
 uint64_t socket_takes_surely(struct engine *e, const struct fd_info *info);
+/* Is the first argument of the call a descriptor of something else? It is refused at once (ENOTSOCK), whatever that would wait for. */
+bool socket_is_none(struct engine *e, struct task *t);
 /*
- * Does a call with these flags come back at once, whatever is there to receive? Errors are of the internet's sockets only, and bytes out of band are
+ * Does a call with these flags come back at once, whatever is there to receive, or because it is no socket? Errors are of the internet's sockets only, and bytes out of band are
  * waited for like others by datagrams, which have none.
  */
 bool socket_never_waits(const struct fd_info *info, int flags);
