@@ -146,7 +146,6 @@ static void failing(void)
 	SAME("while it runs: %s", RESULT(open(self, O_WRONLY)));
 }
 
-/* Whose a program with the set-user-id bit is: what it says of itself. */
 /* A process without rights executes the program that has those of its owner. Its status. */
 static int run_private(void)
 {
@@ -163,6 +162,7 @@ static int run_private(void)
 	return status;
 }
 
+/* Whose a program with the set-user-id bit is: what it says of itself. */
 static void set_user(void)
 {
 	copy_self("private", 06755);
