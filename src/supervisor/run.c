@@ -214,17 +214,22 @@ static int explain_exec(const struct run *run, struct error *err)
 	}
 }
 
+/* The kernel kills a guest whose program turns out to be broken when the old one is gone already; other signals somebody has sent. */
+static bool is_killed_by_exec(int wait_status)
+{
+	return WIFSIGNALED(wait_status) && (WTERMSIG(wait_status) == SIGSEGV || WTERMSIG(wait_status) == SIGKILL);
+}
+
 /* The guest ended before its program was loaded: its own status is then the tool's word for why. */
 static int check_start(struct run *run, struct run_result *result, struct error *err)
 {
 	int r;
 
-	if (run->executed || result->end != RUN_EXITED)
+	if (run->executed || result->end != RUN_EXITED || (WIFSIGNALED(result->wait_status) && !is_killed_by_exec(result->wait_status)))
 		return 0;
 	r = container_exec_error(&run->container, err);
 	if (r == 0)
 		(void)explain_exec(run, err);
-	/* the kernel kills a guest whose program turns out to be broken when the old one is gone already */
 	if (r == 0 && WIFSIGNALED(result->wait_status))
 		result->exit_code = EXIT_CODE_NOT_EXECUTABLE;
 	else if (result->exit_code < EXIT_CODE_TOOL || result->exit_code > EXIT_CODE_NOT_FOUND)

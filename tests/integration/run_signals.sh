@@ -67,6 +67,18 @@ finished
 expect 137 "kill -9 of the supervisor"
 ok "nothing is left after kill -9" nobody_left
 
+# Whenever it comes, also before the guest's program is loaded, it is the signal that ends the run, and nothing is wrong with the program.
+for delay in 0.01 0.02 0.03 0.04 0.05 0.06 0.07 0.08; do
+	env --default-signal=USR1 "$hermit" run -- sh -c 'while :; do :; done' "$mark" >"$work/out" 2>"$work/err" </dev/null &
+	job=$!
+	sleep $delay
+	kill -USR1 $job
+	status=0
+	wait $job || status=$?
+	expect 138 "SIGUSR1 after $delay s"
+	expect_err "" "SIGUSR1 after $delay s"
+done
+
 start "trap 'echo size; exit 0' WINCH; echo ready; while :; do :; done"
 kill -WINCH $job
 finished
