@@ -115,6 +115,17 @@ static const struct run_command command = {
 	.take = take,
 };
 
+/* Options that say how something is done that is not done: seed after seed the same schedule, and no bug. */
+static void warn_of_idle_options(const struct run_options *o)
+{
+	if (o->chaos || o->interrupts.count > 0)
+		return;
+	if (strcmp(o->sched_heuristic, option_find("sched-heuristic")->preset) != 0)
+		log_warning("--sched-heuristic=%s does nothing without --chaos", o->sched_heuristic);
+	if (o->preempt > PREEMPT_CALLS)
+		log_warning("--preempt=%s does nothing without --chaos", option_find("preempt")->choices[o->preempt]);
+}
+
 int cmd_run(int argc, char **argv)
 {
 	_cleanup_run_arguments_ struct run_arguments a = { 0 };
@@ -131,5 +142,6 @@ int cmd_run(int argc, char **argv)
 		log_error("%s", err.text);
 	if (r < 0 || config.print)
 		return r < 0 ? EXIT_CODE_TOOL : 0;
+	warn_of_idle_options(&a.options);
 	return run_arguments_end(&a, a.options.verify ? verify_main(&a.options) : observed_main(&a.options));
 }

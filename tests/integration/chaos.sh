@@ -81,6 +81,12 @@ for list in roundrobin random stickyrandom stickyrandom:0.5 pct pct:1 mixed conn
 	run "$hermit" run --chaos --sched-heuristic="$list" -- "$guests/four"
 	expect 0 "--sched-heuristic=$list"
 done
+run "$hermit" run --sched-heuristic=pct:3 --preempt=functions -- "$guests/four"
+expect 0 "options of --chaos without it"
+expect_err_has '^hermit: .*--sched-heuristic=pct:3 does nothing without --chaos' "an idle --sched-heuristic is told"
+expect_err_has '^hermit: .*--preempt=functions does nothing without --chaos' "an idle --preempt is told"
+run "$hermit" run --preempt=syscalls --sched-heuristic=mixed -- true
+expect_err "" "defaults are not told"
 for list in '' none pct:0 pct:x random:1 random,pct stickyrandom:2 slowdown:1; do
 	run "$hermit" run --chaos --sched-heuristic="$list" -- "$guests/four"
 	expect 125 "--sched-heuristic=$list"
