@@ -12,7 +12,6 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 
 #include "engine/attempt.h"
@@ -215,15 +214,13 @@ static int receive_begin(struct engine *e, struct task *t, struct verdict *v)
 	return r;
 }
 
-/* Will the kernel refuse the call before it waits for anything? 1, 0 or -errno. */
-static int is_refused(struct engine *e, struct task *t, const struct fd_info *info)
+/* Will the kernel refuse what the call points to before it waits for anything? 1, 0 or -errno. */
+static int is_refused(struct engine *e, struct task *t)
 {
 	struct msghdr first;
 	struct iovec parts;
 	int r;
 
-	if ((info->mode & S_IFMT) != S_IFSOCK)
-		return 1;
 	r = guest_read(e, t, t->call.args[AT_MESSAGES], &first, sizeof(first));
 	if (r == 0 && first.msg_iovlen > MESSAGES_MAX)
 		return 1;
@@ -243,7 +240,7 @@ static int receive_in_parts(struct engine *e, struct task *t, const struct fd_in
 		if (r)
 			return r < 0 ? r : 0;
 	}
-	r = socket_never_waits(info, (int)t->messages.args[AT_FLAGS]) ? 1 : is_refused(e, t, info);
+	r = socket_never_waits(info, (int)t->messages.args[AT_FLAGS]) ? 1 : is_refused(e, t);
 	if (r)
 		return r < 0 ? r : receive_part(e, t, info, v);
 	r = wait_fd(e, t, (int)t->call.args[0], POLLIN);
