@@ -37,6 +37,20 @@ static bool is_left_over(int base, const char *name)
 	return lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0;
 }
 
+static int is_mount_point(const char *path, const struct stat *st, int type, struct FTW *where)
+{
+	struct statx now;
+
+	return (type == FTW_D || type == FTW_DNR) && where->level > 0 && statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, 0, &now) == 0 &&
+	       now.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+}
+
+/* What somebody has mounted there meanwhile is not ours to empty. */
+static bool has_mounts(const char *path)
+{
+	return nftw(path, is_mount_point, WALK_FDS, FTW_PHYS) > 0;
+}
+
 /* Two who look at once may both remove, which does no harm: the dead do not come back, and names are not used twice. */
 static void remove_left_overs(const char *base)
 {
@@ -48,6 +62,8 @@ static void remove_left_overs(const char *base)
 		if (strncmp(entry->d_name, "hermit-", strlen("hermit-")) != 0 || !is_left_over(dirfd(dir), entry->d_name))
 			continue;
 		(void)snprintf(path, sizeof(path), "%.3800s/%s", base, entry->d_name);
+		if (has_mounts(path))
+			continue;
 		log_debug("%s was left by a process that has been killed, and is removed", path);
 		scratch_remove(path);
 	}

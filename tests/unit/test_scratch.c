@@ -2,10 +2,12 @@
 /* Directories for a while, and what is left of those whose owner was killed. */
 #include <criterion/criterion.h>
 
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -161,6 +163,27 @@ Test(scratch, what_is_not_ours_to_remove_stays)
 	cr_assert_not(is_there(dir));
 	(void)snprintf(dir, sizeof(dir), "%s/all/theirs/file", base);
 	cr_assert(is_there(dir));
+}
+
+Test(scratch, what_is_mounted_there_stays)
+{
+	char left[PATH_SIZE], mine[PATH_SIZE], mounted[PATH_SIZE + 16], precious[PATH_SIZE], file[PATH_SIZE + 16];
+	int hold;
+
+	if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		cr_skip_test("needs to mount");
+	end(make_elsewhere(left, false, &hold));
+	make_sub(base, "precious", 0700);
+	(void)snprintf(precious, sizeof(precious), "%s/precious", base);
+	(void)snprintf(file, sizeof(file), "%s/file", precious);
+	(void)snprintf(mounted, sizeof(mounted), "%s/sub", left);
+	cr_assert_eq(mount(precious, mounted, NULL, MS_BIND, NULL), 0);
+	cr_assert_eq(scratch_make_in(base, mine, sizeof(mine), "other", NULL), 0);
+	cr_assert(is_there(file));
+	cr_assert_eq(umount(mounted), 0);
+	cr_assert_eq(scratch_make_in(base, mine, sizeof(mine), "other", NULL), 0);
+	cr_assert_not(is_there(left));
+	cr_assert(is_there(file));
 }
 
 Test(scratch, what_the_living_use_stays)
