@@ -101,6 +101,11 @@ expect 0 "the greatest seed"
 run "$hermit" run --seed-from=system --print-config=command -- true
 expect 0 "--seed-from=system"
 ok "the drawn seed is shown" grep -q -- '--seed=[0-9]* -- true' "$work/out"
+run "$hermit" run --seed-from=system -- od -An -N8 -tx1 /dev/urandom
+cp "$work/out" drawn
+seed=$(sed -n 's/^hermit: the seed that was drawn: //p' "$work/err")
+run "$hermit" run "${seed:-no seed}" -- od -An -N8 -tx1 /dev/urandom
+ok "a run by the seed that was shown is the same run" cmp drawn "$work/out"
 
 # Who goes on after a fork, and after the start of a thread; also without --chaos.
 for who in parent child; do

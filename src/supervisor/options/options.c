@@ -3,6 +3,7 @@
 #include "supervisor/options/options.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/log.h"
 #include "base/parse.h"
 
 enum { MAX_FILE_BYTES = 16 << 20 };
@@ -329,5 +331,7 @@ int run_options_draw_seed(struct run_options *o, struct error *err)
 	if (getrandom(&o->seed, sizeof(o->seed), 0) != (ssize_t)sizeof(o->seed))
 		return error_errno(err, errno, "--seed-from=system");
 	o->seed_from = SEED_FROM_ARGS;
+	if (!o->quiet)
+		log_error("the seed that was drawn: --seed=%" PRIu64, o->seed);
 	return 0;
 }

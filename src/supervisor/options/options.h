@@ -152,7 +152,7 @@ int run_options_check(const struct run_options *o, struct error *err);
 /* The same, and there has to be a program. */
 int run_options_validate(const struct run_options *o, struct error *err);
 
-/* With --seed-from=system a seed is drawn and becomes the value of --seed, so that the run can be repeated. */
+/* With --seed-from=system a seed is drawn, shown unless --quiet, and becomes the value of --seed, so that the run can be repeated. */
 int run_options_draw_seed(struct run_options *o, struct error *err);
 
 /* The seed of one kind: its own, or that of --seed. `own` has passed run_options_validate(). */

@@ -33,7 +33,7 @@ static const struct option_spec specs[] = {
 	  .help = "root of the choices of faults, when not --seed" },
 	{ "seed-from", .kind = OPTION_CHOICE, .bundle = BUNDLE_COMMAND, .offset = AT(seed_from),
 	  .arg = "WHICH", .preset = "args", .choices = seed_from_names,
-	  .help = "args: --seed; system: a seed is drawn, and shown at the end" },
+	  .help = "args: --seed; system: a seed is drawn, and shown first" },
 	{ "fault", .kind = OPTION_LIST, .bundle = BUNDLE_ANNOTATION, .offset = AT(faults),
 	  .arg = "KIND[:P][@WHERE]", .outcome = true,
 	  .help = "let calls fail, do less or take time by chance, with probability P (0.01), in one call or on files of one path: short, eintr, "
