@@ -203,6 +203,12 @@ static void without_name(void)
 	close((int)MUST(mkstemp(path)));
 	SHOWN("made up names %s", path);
 	unlink(path);
+	MUST(mkdir("removed", 0700));
+	fd = (int)MUST(open("removed", O_RDONLY | O_DIRECTORY));
+	MUST(rmdir("removed"));
+	MUST(fstat(fd, &st));
+	SAME("links of a directory that is removed %lu", (unsigned long)st.st_nlink);
+	close(fd);
 }
 
 /* ---- what is in the cache ---- */

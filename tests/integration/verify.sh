@@ -28,6 +28,22 @@ ok "standard error is passed on once" [ "$(grep -c '^error$' ../err)" = 1 ]
 run "$hermit" run -q --verify -- sh -c 'kill -9 $$'
 expect 137 "killed by a signal each time"
 
+# Whether a directory is a layer's, and whether that has been written to, does not show in its links.
+links='mkdir -p linked/one linked/two; touch /usr/x; stat -c "%n %h" / /usr /etc /dev /proc /sys . linked'
+run "$hermit" run -q --fs=overlay -- sh -c "stat -c '%n %h' /usr; $links"
+expect_out "/usr 1
+/ 1
+/usr 1
+/etc 1
+/dev 1
+/proc 1
+/sys 1
+. 1
+linked 1" "links of directories"
+cp ../out ../plain
+run "$hermit" run -q --verify -- sh -c "stat -c '%n %h' /usr; $links"
+ok "links of directories: the same in a verification" cmp ../plain ../out
+
 # Each kind: what differs, where, of what kind. 30 runs: all the same by chance once in 2^29. Where the processor's own faults are used,
 # code that is made at run time is covered, too, and nothing leaks: so they are not.
 leak()

@@ -155,17 +155,13 @@ static struct timespec shown(const struct inodes *inodes, const struct inode *in
 	return inodes->keep ? real : inodes->untouched;
 }
 
-/* How many processes or devices the host has shows in links of directories and sizes of files. */
+/* How many processes or devices the host has shows in sizes of files. */
 static void present_synthetic(struct file_stat *stat)
 {
 	enum { LARGEST = 1 << 20 };
 
 	stat->blocks = 0;
-	if (S_ISDIR(stat->mode)) {
-		stat->nlink = 1; /* as file systems say that do not count them */
-		stat->size = 0;
-	}
-	if (stat->size > LARGEST)
+	if (S_ISDIR(stat->mode) || stat->size > LARGEST)
 		stat->size = 0;
 }
 
@@ -179,8 +175,13 @@ void inode_present(struct inodes *inodes, const struct inode *inode, struct file
 	stat->btime = shown(inodes, inode, INODE_BTIME, inode->btime, stat->btime);
 	stat->blksize = BLOCK;
 	stat->attributes = stat->attributes_mask = 0;
-	if (S_ISDIR(stat->mode) && !stat->synthetic)
-		stat->size = BLOCK;
+	if (S_ISDIR(stat->mode)) {
+		/* Some file systems count directories, layers stop it when something is written; as those say that never do (btrfs). 0: removed. */
+		if (stat->nlink > 1)
+			stat->nlink = 1;
+		if (!stat->synthetic)
+			stat->size = BLOCK;
+	}
 	/* How many blocks a file has is the allocator's accident. */
 	stat->blocks = S_ISREG(stat->mode) || S_ISDIR(stat->mode) ? (stat->size + BLOCK - 1) / BLOCK * (BLOCK / 512) : 0;
 	if (stat->synthetic)
