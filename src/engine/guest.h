@@ -154,6 +154,15 @@ struct signal_state {
 	uint64_t blocked, ignored, caught;
 };
 
+/* Ignored when their action is the default (signal(7)). */
+#define SIGNALS_DEFAULT_IGNORED (1ull << (SIGCHLD - 1) | 1ull << (SIGCONT - 1) | 1ull << (SIGURG - 1) | 1ull << (SIGWINCH - 1))
+
+/* Which signals do nothing when they are delivered, by wish or by default. */
+static inline uint64_t signal_state_ignored(const struct signal_state *s)
+{
+	return (s->ignored | SIGNALS_DEFAULT_IGNORED) & ~s->caught;
+}
+
 /* Who a task is: real, effective, saved and file system ids, in host numbers (keys only); effective capabilities as bits. */
 struct guest_credentials {
 	uint32_t uids[4], gids[4];

@@ -11,13 +11,11 @@
 
 #define BIT(signo) (1ull << ((signo)-1))
 
-/* Ignored when their action is the default (signal(7)). */
-#define DEFAULT_IGNORED (BIT(SIGCHLD) | BIT(SIGCONT) | BIT(SIGURG) | BIT(SIGWINCH))
 #define DEFAULT_STOPS (BIT(SIGSTOP) | BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU))
 
 bool signal_default_is_fatal(int signo)
 {
-	return !(BIT(signo) & (DEFAULT_IGNORED | DEFAULT_STOPS));
+	return !(BIT(signo) & (SIGNALS_DEFAULT_IGNORED | DEFAULT_STOPS));
 }
 
 void signals_changed(struct engine *e, struct process *p)
@@ -34,9 +32,7 @@ void signals_changed(struct engine *e, struct process *p)
 /* Of the pending ones, those that would do something if they were delivered. */
 static uint64_t effective(const struct signal_state *s, uint64_t pending, uint64_t mask)
 {
-	uint64_t ignored = (s->ignored | DEFAULT_IGNORED) & ~s->caught;
-
-	return pending & ~mask & ~ignored;
+	return pending & ~mask & ~signal_state_ignored(s);
 }
 
 int signals_deliverable(struct engine *e, struct task *t, const uint64_t *mask, bool *ret_deliverable)

@@ -202,6 +202,24 @@ else
 	echo "RDTSC is not tested: no static C library"
 fi
 
+# What the program ignores does not count, whoever sends it: runc hands on the signals that its own Go runtime sends to itself.
+if command -v runc >/dev/null; then
+	start_agent
+	bundle long hook 'i=0; while [ $i -lt 200 ]; do true; cat /bin/true >/dev/null; i=$((i + 1)); done; cat /proc/uptime'
+	container runc long quiet
+	container runc long urged &
+	sent=0
+	until [ -e reports/urged.txt ] && grep -q 'status 0' reports/urged.txt; do
+		runc --root "$work/state-runc" kill urged URG 2>/dev/null && runc --root "$work/state-runc" kill urged WINCH 2>/dev/null && sent=$((sent + 1))
+		kill -0 $! 2>/dev/null || break
+	done
+	wait $!
+	ok "signals that are ignored have been sent" [ $sent -gt 0 ]
+	ok "signals that are ignored: no turn, no time" cmp reports/quiet.txt reports/urged.txt
+	ok "signals that are ignored: output" cmp out.quiet out.urged
+	stop_agent
+fi
+
 # Metrics of known events. A state of the file is waited for, copied, and judged as copied.
 rm -f reports/metrics.prom
 start_agent

@@ -139,8 +139,8 @@ static bool same_sender(const struct notify *n, const struct sent_signal *sent, 
 	return info->si_code == (sent->tid ? SI_TKILL : SI_USER) && (info->si_pid == 0 || info->si_pid == n->self);
 }
 
-/* A signal that was sent in somebody's name, through a call that cannot carry its contents. */
-static void restore_contents(const struct notify *n, struct notify_task *t, siginfo_t *info)
+/* A signal that was sent in somebody's name, through a call that cannot carry its contents. Is it one? */
+static bool restore_contents(const struct notify *n, struct notify_task *t, siginfo_t *info)
 {
 	struct sent_signal **link, *sent;
 
@@ -150,8 +150,21 @@ static void restore_contents(const struct notify *n, struct notify_task *t, sigi
 		*info = sent->info;
 		*link = sent->next;
 		free(sent);
-		return;
+		return true;
 	}
+	return false;
+}
+
+/*
+ * From outside of the container, by nobody of ours, and ignored: the kernel would have dropped it, but for the tracer. runc hands every signal on to
+ * the container's first process, also those that the Go runtime sends to itself whenever it likes (SIGURG).
+ */
+static bool is_dropped(struct notify *n, const struct notify_task *t, const siginfo_t *info)
+{
+	struct signal_state state;
+
+	return info->si_code == SI_USER && info->si_pid == 0 && notify_signal_state(&n->guest, t->number, &state) == 0 &&
+	       signal_state_ignored(&state) >> (info->si_signo - 1) & 1;
 }
 
 static int on_signal(struct notify *n, struct notify_task *t)
@@ -173,7 +186,8 @@ static int on_signal(struct notify *n, struct notify_task *t)
 	if (n->fresh && t->siginfo.si_signo == SIGURG)
 		return companion_go(t->tid, 0); /* a Go runtime's, to itself */
 	event.siginfo = t->siginfo;
-	restore_contents(n, t, &event.siginfo);
+	if (!restore_contents(n, t, &event.siginfo) && is_dropped(n, t, &event.siginfo))
+		return companion_go(t->tid, 0);
 	return notify_report(n, t, &event);
 }
 
