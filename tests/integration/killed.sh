@@ -31,16 +31,17 @@ free()
 	done
 }
 
-has_output() { ls "$TMPDIR"/hermit-"$1"-*/{run*.stdout,stdout,runs/stdout} 2>/dev/null | grep -q .; }
+# The guest's word, which no kept one has: by then all directories are made and locked.
+has_begun() { cat "$TMPDIR"/hermit-"$1"-*/{run*.stdout,stdout,runs/stdout} 2>/dev/null | grep -q '^begun$'; }
 
 # kills NAME COMMAND...: kills it in mid-run, when a run has begun.
 kills()
 {
 	local name=$1 pid
 	shift
-	"$@" --timeout=10000 -- sh -c 'while :; do :; done' >"$work/out" 2>"$work/err" </dev/null &
+	"$@" --timeout=10000 -- sh -c 'echo begun; while :; do :; done' >"$work/out" 2>"$work/err" </dev/null &
 	pid=$!
-	until_true has_output "$name"
+	ok "$name: a run has begun" until_true has_begun "$name"
 	kill -KILL $pid
 	wait $pid 2>/dev/null
 	ok "$name: what a kill leaves is there" has "hermit-$name-*"
