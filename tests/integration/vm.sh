@@ -10,6 +10,9 @@ runs=${HERMIT_VM_RUNS:-4}
 guests=$PWD/guests
 mkdir "$guests" "$work/native"
 loops=()
+# A run has niceness 0, whatever the caller's is: natively it is inherited.
+renice -n 0 -p $$ >/dev/null 2>&1
+[ "$(nice)" = 0 ] || { echo "skipped: the caller's niceness is $(nice), and may not be put back to 0"; exit 77; }
 
 busy()
 {
