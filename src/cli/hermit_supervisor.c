@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/oci/oci_arguments.h"
-#include "supervisor/oci/selfcopy.h"
+#include "container/protect.h"
 
 /* In the order of a container's life. */
 static const struct command commands[] = {
@@ -86,7 +86,7 @@ int main(int argc, char **argv)
 	command = oci_arguments_parse(argc, argv);
 	if (command < 0)
 		return -1 - command;
-	if (command < argc && enters_a_container(argv[command]) && selfcopy_ensure(argv, &err) < 0)
+	if (command < argc && enters_a_container(argv[command]) && container_protect_program(argv, &err) < 0)
 		return oci_fail(&err, OCI_EXIT_FAILURE);
 	oci_note_command(argc - command, argv + command);
 	return command_dispatch(&table, argc - command, argv + command);

@@ -57,7 +57,7 @@ bool container_is_in_host_network(const struct container_spec *spec)
 	return true;
 }
 
-/* Process 1 waits for this when it has cgroups to be in or maps to get. */
+/* Process 1 waits for this when it has cgroups to be in or maps to get. If it has ended before, what it said about that comes next. */
 static int admit(const struct container_spec *spec, const struct container *c, const struct child_ends *ends,
 		 struct error *err)
 {
@@ -70,12 +70,16 @@ static int admit(const struct container_spec *spec, const struct container *c, c
 	(void)snprintf(number, sizeof(number), "%d", c->init_pid);
 	for (char **p = spec->cgroup_procs; r == 0 && p && *p; p++) {
 		r = fd_write_file(AT_FDCWD, *p, number);
+		if (r == -ESRCH)
+			return 0;
 		if (r < 0)
 			(void)error_errno(err, -r, "cannot join the cgroup of %s", *p);
 	}
 	if (r == 0 && (ends->namespaces & CLONE_NEWUSER))
 		r = userns_write_maps(c->init_pid, &spec->maps, err);
-	return r < 0 ? r : channel_send(c->channel, &go);
+	if (r == 0)
+		r = channel_send(c->channel, &go);
+	return r == -EPIPE ? 0 : r;
 }
 
 static int create_init(const struct container_spec *spec, struct container *c, const struct child_ends *ends,

@@ -7,7 +7,6 @@
 #include "cli/commands.h"
 #include "cli/oci/oci_arguments.h"
 #include "cli/oci/oci_create.h"
-#include "supervisor/oci/selfcopy.h"
 
 enum { KEY_NO_PIVOT = 0x100, KEY_NO_NEW_KEYRING };
 
