@@ -170,7 +170,7 @@ static int set_up(const struct container_spec *spec, const struct child_ends *en
 	if (r == 0)
 		r = root_enter(spec, ends, err);
 	if (r == 0 && (ends->namespaces & CLONE_NEWNET))
-		r = net_acknowledge_at_once(err);
+		r = net_acknowledge_at_once(spec->network_pair, err);
 	if (r == 0 && joins_network(spec))
 		r = net_settle(err);
 	return r;

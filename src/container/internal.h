@@ -184,10 +184,10 @@ int net_loopback_up(struct error *err);
 /* Makes container_pair there, after it. */
 int net_pair_up(struct error *err);
 /*
- * For lo in the network namespace one is in; some time after it came up: what the kernel still has to do then, in its own time, gives the
+ * For lo, and its end of container_pair, in the network namespace one is in; some time after it came up: what the kernel still has to do then, in its own time, gives the
  * address its route back.
  */
-int net_acknowledge_at_once(struct error *err);
+int net_acknowledge_at_once(bool pair, struct error *err);
 /*
  * For a network namespace that others have made, if it is not the host's own: no wait for duplicate addresses, none that are drawn. fixed_macs: links
  * that are one end of a pair get the MAC addresses of the numbers that a guest sees.

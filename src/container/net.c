@@ -40,6 +40,9 @@ static const struct {
 	{ "/proc/sys/net/ipv4/tcp_adv_win_scale", "1" },
 	{ "/proc/sys/net/ipv4/tcp_app_win", "31" },
 	{ "/proc/sys/net/ipv4/tcp_ecn", "2" },
+	/* Nothing is in TIME-WAIT, which would hold a port for 60 s, and an end that is closed waits for the other one's for a day instead of 60 s. */
+	{ "/proc/sys/net/ipv4/tcp_fin_timeout", "86400" },
+	{ "/proc/sys/net/ipv4/tcp_max_tw_buckets", "0" },
 	{ "/proc/sys/net/core/somaxconn", "4096" },
 	{ "/proc/sys/net/ipv6/conf/all/accept_dad", "0" },
 	{ "/proc/sys/net/ipv6/conf/default/accept_dad", "0" },

@@ -176,18 +176,25 @@ bool socket_option_get(const struct socket_note *note, int name, void *ret_value
 
 int handle_net_setsockopt(struct engine *e, struct task *t, struct verdict *v)
 {
+	bool timed, answered = false;
 	const struct fd_info *info;
 	int r;
 
 	if (netlink_serves(e, t, (int)t->call.args[0], &info))
 		return netlink_setsockopt(e, t, info, v);
-	if (!socket_option_is_noted((int)t->call.args[1], (int)t->call.args[2]))
+	r = fdtable_info(e, t, (int)t->call.args[0], &info);
+	timed = r == 0 && socket_option_is_timed(info, (int)t->call.args[1], (int)t->call.args[2]);
+	if (!timed && !socket_option_is_noted((int)t->call.args[1], (int)t->call.args[2]))
 		return verdict_continue(v);
-	if (!t->call.done)
-		return verdict_hook(v);
+	if (!t->call.done) {
+		if (timed)
+			r = socket_timed_option_answer(e, t, info, &answered);
+		return answered ? verdict_return(v, r) : verdict_hook(v);
+	}
 	v->kind = VERDICT_GO;
-	r = t->call.result == 0 ? fdtable_info(e, t, (int)t->call.args[0], &info) : -EBADF;
-	return r == 0 ? socket_option_set(e, t, info) : r == -EBADF ? 0 : r;
+	if (t->call.result != 0 || r < 0)
+		return t->call.result != 0 || r == -EBADF ? 0 : r;
+	return timed ? socket_timed_option_set(e, t, info) : socket_option_set(e, t, info);
 }
 
 /* ---- options that are shown ---- */
@@ -211,9 +218,17 @@ static const struct shown_option shown_options[] = {
 	{ SOL_SOCKET, SO_RCVTIMEO_NEW, 16, 0 },
 	{ SOL_SOCKET, SO_SNDTIMEO_NEW, 16, 0 },
 	{ SOL_SOCKET, SO_MEMINFO, 0, 0 },
+	{ SOL_SOCKET, SO_LINGER, 8, 0 },
+	{ SOL_SOCKET, SO_MAX_PACING_RATE, 8, 0 },
 	{ IPPROTO_TCP, TCP_INFO, 8, 0 },
 	{ IPPROTO_TCP, TCP_TIMESTAMP, 0, 1 },
 	{ IPPROTO_TCP, TCP_CC_INFO, 0, 0 },
+	{ IPPROTO_TCP, TCP_LINGER2, 0, 60 },
+	{ IPPROTO_TCP, TCP_USER_TIMEOUT, 4, 0 },
+	{ IPPROTO_TCP, TCP_DEFER_ACCEPT, 4, 0 },
+	{ IPPROTO_TCP, TCP_CORK, 4, 0 },
+	{ IPPROTO_TCP, TCP_TX_DELAY, 4, 0 },
+	{ IPPROTO_TCP, TCP_CONGESTION, 16, 0 },
 };
 
 static const struct shown_option *shown_option(const struct task *t)
@@ -225,7 +240,8 @@ static const struct shown_option *shown_option(const struct task *t)
 }
 
 /* The whole of what the option shows, of `bytes` that are zero; how much of it the kernel's answer keeps. */
-static int fill_option(struct engine *e, struct task *t, const struct shown_option *option, unsigned char *bytes, size_t *ret_keep)
+static int fill_option(struct engine *e, struct task *t, const struct shown_option *option, size_t shown_len, unsigned char *bytes,
+		       size_t *ret_keep)
 {
 	const struct fd_info *info;
 	struct socket_note *note;
@@ -245,8 +261,9 @@ static int fill_option(struct engine *e, struct task *t, const struct shown_opti
 		memcpy(bytes, &number, sizeof(number));
 		return inode ? 0 : -ENOMEM;
 	}
-	note = option->level == SOL_SOCKET ? socket_note(e, info, false) : NULL;
-	if (note && socket_option_get(note, option->name, bytes, &len))
+	note = socket_note(e, info, false);
+	if (note && ((option->level == SOL_SOCKET && socket_option_get(note, option->name, bytes, &len)) ||
+		     socket_timed_option_get(note, option->level, option->name, shown_len, bytes)))
 		*ret_keep = 0;
 	return 0;
 }
@@ -266,7 +283,7 @@ int handle_net_getsockopt(struct engine *e, struct task *t, struct verdict *v)
 		return 0;
 	r = guest_read(e, t, t->call.args[4], &len, sizeof(len));
 	if (r >= 0)
-		r = fill_option(e, t, option, bytes, &keep);
+		r = fill_option(e, t, option, len, bytes, &keep);
 	if (r < 0 || len <= keep || len > sizeof(bytes))
 		return r == -EFAULT || r >= 0 ? 0 : r;
 	r = guest_write(e, t, t->call.args[3] + keep, bytes + keep, len - keep);

@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The note of a socket: private to sockets.c, stamps.c and handle_sockopt.c. */
+/* The note of a socket: private to sockets.c, stamps.c, timed_options.c and handle_sockopt.c. */
 #ifndef HS_ENGINE_SOCKET_NOTE_H
 #define HS_ENGINE_SOCKET_NOTE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <uthash.h>
 
 struct socket_note_key {
 	uint64_t dev, ino;
+};
+
+/* Options of timed_options.c, in the order of its table. */
+enum { SOCKET_TIMED_OPTIONS = 8, SOCKET_TIMED_SIZE = 16 /* TCP_CA_NAME_MAX */ };
+
+struct socket_timed {
+	bool set;
+	unsigned char value[SOCKET_TIMED_SIZE]; /* as it reads */
 };
 
 /* Arrays: what receives, what sends. */
@@ -20,6 +29,7 @@ struct socket_note {
 	bool stamps;            /* some kind of time stamp was asked for */
 	uint32_t timestamping;  /* SO_TIMESTAMPING: SOF_TIMESTAMPING_ bits, with ... */
 	int timestamping_type;  /* ... the type of its messages */
+	struct socket_timed timed[SOCKET_TIMED_OPTIONS];
 	uint64_t received_ns;   /* virtual CLOCK_REALTIME when data was last taken; 0: not known */
 };
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The library's default function does not compile cleanly with clang. */
 #define HASH_FUNCTION HASH_FNV
@@ -89,6 +90,7 @@ int socket_note_copy(struct engine *e, uint64_t from_dev, uint64_t from_ino, con
 		copy->limit_ns[i] = from->limit_ns[i];
 		copy->buffer[i] = from->buffer[i];
 	}
+	memcpy(copy->timed, from->timed, sizeof(copy->timed));
 	copy->stamps = from->stamps;
 	copy->timestamping = from->timestamping;
 	return 0;

@@ -64,6 +64,15 @@ int socket_option_set(struct engine *e, struct task *t, const struct fd_info *in
 bool socket_option_get(const struct socket_note *note, int name, void *ret_value, size_t *ret_len);
 
 /*
+ * Options that have the kernel wait by its own clock (timed_options.c). `answer`, before the kernel is asked for one of them: *ret_answered: it is not to
+ * be asked, and the result is the call's. `set`: the kernel has taken it. `get`: how it reads for a value of len bytes, as `socket_option_get`.
+ */
+bool socket_option_is_timed(const struct fd_info *info, int level, int name);
+int socket_timed_option_answer(struct engine *e, struct task *t, const struct fd_info *info, bool *ret_answered);
+int socket_timed_option_set(struct engine *e, struct task *t, const struct fd_info *info);
+bool socket_timed_option_get(const struct socket_note *note, int level, int name, size_t len, void *ret_value);
+
+/*
  * The socket of the call has got its port, or listens there: if others may share it, the first one is to be chosen. Has its effect on streams when
  * they listen, on others when they are bound: earlier the kernel would take it for a reason not to share.
  */

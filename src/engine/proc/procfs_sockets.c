@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Tables of sockets in /proc/net. Rows are sorted and numbered anew; addresses in the kernel, counts of references, timers and what TCP has
- * measured are fixed; inodes are those that stat(2) shows. TCP connections in TIME-WAIT do not show: they end by the host's clock.
+ * measured are fixed; inodes are those that stat(2) shows. TCP connections in TIME-WAIT, which there are in a namespace that was joined, do not
+ * show: they end by the host's clock.
  */
 #include <errno.h>
 #include <inttypes.h>
