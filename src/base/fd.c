@@ -164,6 +164,20 @@ int fd_write_file(int dirfd, const char *path, const char *text)
 	return fd_write_full(fd, text, strlen(text));
 }
 
+const char *fd_name(int fd, char name[FD_NAME_SIZE])
+{
+	char link[32];
+	ssize_t n;
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, name, FD_NAME_SIZE - 1);
+	if (n < 0)
+		(void)snprintf(name, FD_NAME_SIZE, "descriptor %d", fd);
+	else
+		name[n] = '\0';
+	return name;
+}
+
 bool fd_is_plain_file(const char *path)
 {
 	struct stat st;

@@ -44,6 +44,10 @@ int fd_redirect(const char *path, int flags, int to);
 /* Writes text to an existing file (a /proc or /sys knob, say). Returns 0 or -errno. */
 int fd_write_file(int dirfd, const char *path, const char *text);
 
+/* What a descriptor is open on, for messages: its path, or what the kernel calls it. Returns name. */
+enum { FD_NAME_SIZE = 4096 };
+const char *fd_name(int fd, char name[FD_NAME_SIZE]);
+
 /* Is there a regular file, or may there be one? Not of a device, a pipe or a directory, nor of a link to one. */
 bool fd_is_plain_file(const char *path);
 

@@ -18,12 +18,24 @@
 #include "base/fd.h"
 #include "base/log.h"
 
-enum { WALK_FDS = 16 };
+enum { WALK_FDS = 16, TRIES = 100 };
 
-/* The locked file of a directory in use. It gets this name when it is locked, so that nobody finds it free before its owner has it. */
+/*
+ * The locked file of a directory in use, and what it is called until it is locked, so that nobody finds it free before its owner has it. A directory
+ * gets its own name when it has that file: who is killed before that leaves one of new_prefix, which nobody else has use for.
+ */
 static const char lock_name[] = ".in-use", new_lock_name[] = ".in-use.new";
+static const char prefix[] = "hermit-", new_prefix[] = ".hermit-new-";
 
 /* ---- what the dead have left ---- */
+
+/* Takes the lock of a dead owner; it is given back when we close it. */
+static int take_lock(int dir, const char *name)
+{
+	_cleanup_close_ int lock = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	return lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0 ? take_fd(&lock) : -1;
+}
 
 static bool is_left_over(int base, const char *name)
 {
@@ -33,8 +45,29 @@ static bool is_left_over(int base, const char *name)
 
 	if (dir < 0 || fstat(dir, &st) < 0 || st.st_uid != geteuid())
 		return false;
-	lock = openat(dir, lock_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	return lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0;
+	lock = take_lock(dir, lock_name);
+	return lock >= 0;
+}
+
+/*
+ * A directory that has not got its name yet. Its owner may be alive, and about to lock it: what is taken away from it here it notices, and begins
+ * again (hold()).
+ */
+static void remove_new(int base, const char *name, const char *path)
+{
+	_cleanup_close_ int dir = openat(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_close_ int lock = -1;
+	struct stat st;
+
+	if (dir < 0 || fstat(dir, &st) < 0 || st.st_uid != geteuid())
+		return;
+	lock = take_lock(dir, new_lock_name);
+	if (lock < 0)
+		lock = take_lock(dir, lock_name);
+	if (lock >= 0)
+		scratch_remove(path);
+	else
+		(void)rmdir(path);
 }
 
 static int is_mount_point(const char *path, const struct stat *st, int type, struct FTW *where)
@@ -59,9 +92,11 @@ static void remove_left_overs(const char *base)
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir))) {
-		if (strncmp(entry->d_name, "hermit-", strlen("hermit-")) != 0 || !is_left_over(dirfd(dir), entry->d_name))
-			continue;
 		(void)snprintf(path, sizeof(path), "%.3800s/%s", base, entry->d_name);
+		if (!strncmp(entry->d_name, new_prefix, strlen(new_prefix)))
+			remove_new(dirfd(dir), entry->d_name, path);
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 || !is_left_over(dirfd(dir), entry->d_name))
+			continue;
 		if (has_mounts(path))
 			continue;
 		log_debug("%s was left by a process that has been killed, and is removed", path);
@@ -73,33 +108,60 @@ static void remove_left_overs(const char *base)
 
 /* ---- one of ours ---- */
 
-/* The descriptor is not kept: it is closed when the process ends. Where nothing can be locked the directory is as good, but nobody clears it up. */
-static void hold(const char *path)
+/*
+ * The descriptor is not kept: it is closed when the process ends. -EAGAIN: somebody took the directory for one that is left over. Where nothing can
+ * be locked the directory is as good, but nobody clears it up.
+ */
+static int hold(const char *path)
 {
 	char from[PATH_MAX], to[PATH_MAX];
-	int fd;
+	int fd, r = 0;
 
 	(void)snprintf(from, sizeof(from), "%.4000s/%s", path, new_lock_name);
 	(void)snprintf(to, sizeof(to), "%.4000s/%s", path, lock_name);
 	fd = open(from, O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && rename(from, to) == 0)
-		return;
+		return 0;
+	if (errno == ENOENT || errno == EWOULDBLOCK)
+		r = -EAGAIN;
 	if (fd >= 0)
 		(void)close(fd);
 	(void)unlink(from);
+	return r;
+}
+
+/* 0, -EAGAIN (it is gone, or its name is taken), or -errno with a message. */
+static int make_one(const char *base, char *path, size_t size, const char *name, struct error *err)
+{
+	char made[PATH_MAX];
+	int r;
+
+	(void)snprintf(made, sizeof(made), "%.3900s/%sXXXXXX", base, new_prefix);
+	(void)snprintf(path, size, "%s/%s%s-XXXXXX", base, prefix, name);
+	if (!mkdtemp(made))
+		return error_errno(err, errno, "%s", path);
+	(void)snprintf(path, size, "%s/%s%s-%s", base, prefix, name, made + strlen(made) - strlen("XXXXXX"));
+	r = hold(made);
+	if (r == 0 && rename(made, path) < 0)
+		r = errno == ENOENT || errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR || errno == EPERM ? -EAGAIN : -errno;
+	if (r < 0)
+		scratch_remove(made);
+	return r == 0 || r == -EAGAIN ? r : error_errno(err, -r, "%s", path);
 }
 
 int scratch_make_in(const char *base, char *path, size_t size, const char *name, struct error *err)
 {
-	int n = snprintf(path, size, "%s/hermit-%s-XXXXXX", base, name);
+	int r;
 
-	if (n < 0 || (size_t)n >= size)
+	if (strlen(base) + strlen(prefix) + strlen(name) + sizeof("/-XXXXXX") > size)
 		return error_errno(err, ENAMETOOLONG, "TMPDIR");
 	remove_left_overs(base);
-	if (!mkdtemp(path))
-		return error_errno(err, errno, "%s", path);
-	hold(path);
-	return 0;
+	for (int i = 0; i < TRIES; i++) {
+		r = make_one(base, path, size, name, err);
+		if (r != -EAGAIN)
+			return r;
+	}
+	return error_errno(err, EEXIST, "%s", path);
 }
 
 int scratch_make(char *path, size_t size, const char *name, struct error *err)

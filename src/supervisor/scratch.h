@@ -11,7 +11,8 @@
  * Makes hermit-NAME-XXXXXX in TMPDIR or, where that is none, /tmp, for this user only, and writes its path. 0 or -errno with a message.
  *
  * A file in it is locked as long as this process lives, or a child that it has forked. One that is killed cannot clear up: its directories are those
- * whose lock nobody holds, and are removed here, before the new one is made; but not where anything is mounted below.
+ * whose lock nobody holds, and are removed here, before the new one is made; but not where anything is mounted below. One that was killed before it
+ * had locked anything has left .hermit-new-XXXXXX, which goes the same way when it is empty.
  */
 int scratch_make(char *path, size_t size, const char *name, struct error *err);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "trace/log_print.h"
 
 enum { LABEL_SIZE = 48, RECENT_DEAD = 64 };
@@ -323,6 +324,16 @@ static int finish(struct walk *w)
 	return ret;
 }
 
+/* Asked right after each event, while errno is that of what has failed. */
+static int check_output(const struct log_sink *sink, struct error *err)
+{
+	char name[FD_NAME_SIZE];
+
+	if (!sink->out || !ferror(sink->out))
+		return 0;
+	return error_errno(err, errno ? errno : EIO, "%s", fd_name(fileno(sink->out), name));
+}
+
 int log_export(struct log_reader *r, const struct log_export_options *options, const struct log_sink *sink, bool *ret_cut,
 	       struct error *err)
 {
@@ -345,13 +356,16 @@ int log_export(struct log_reader *r, const struct log_export_options *options, c
 		ret = on_record(&w, &line, &rec);
 		if (ret < 0)
 			return error_errno(err, -ret, "%s", log_reader_name(r));
+		ret = check_output(sink, err);
+		if (ret < 0)
+			return ret;
 	}
 	if (!w.cut && ret < 0)
 		return ret;
 	if (finish(&w) < 0)
 		return error_errno(err, ENOMEM, "%s", log_reader_name(r));
 	*ret_cut = w.cut;
-	return 0;
+	return check_output(sink, err);
 }
 
 const char *log_state_name(enum log_state state)

@@ -32,6 +32,7 @@ struct log_sink {
 	void (*arrow)(void *arg, const char *why, const struct log_track *from, uint64_t from_ns, const struct log_track *to,
 		      uint64_t to_ns);
 	void (*end)(void *arg, bool cut);
+	FILE *out; /* NULL or: what the others write to; the walk ends when that has failed */
 	void *arg;
 };
 

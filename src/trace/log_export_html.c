@@ -107,6 +107,7 @@ int log_export_html(struct log_reader *r, const struct log_export_options *optio
 		.event = on_event,
 		.arrow = on_arrow,
 		.end = on_end,
+		.out = f,
 		.arg = &h,
 	};
 

@@ -122,6 +122,7 @@ int log_export_perfetto(struct log_reader *r, const struct log_export_options *o
 		.event = on_event,
 		.arrow = on_arrow,
 		.end = on_end,
+		.out = f,
 		.arg = &p,
 	};
 

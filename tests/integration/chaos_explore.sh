@@ -36,6 +36,7 @@ ok "the first choices of both are the same" \
 	[ "$(jq -c '.choices[0] | del(.why)' kept/fail.schedule)" = "$(jq -c '.choices[0] | del(.why)' kept/pass.schedule)" ]
 sed -n 's/^  by [a-z]*: *hermit run //p' explored >commands
 ok "four commands are shown" [ "$(wc -l <commands)" = 4 ]
+ok "which say nothing of faults that there are not" [ "$(grep -c fault commands)" = 0 ]
 n=0
 while read -r command; do
 	n=$((n + 1))

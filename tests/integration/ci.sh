@@ -78,6 +78,7 @@ ok "schedule: it stops when one has failed and one has not" [ "$(grep -cE '^[0-9
 ok "schedule: the log is that of the run that fails" grep -q "$(cat hermit-ci/chaos/fail.stderr)" <("$hermit" log-print hermit-ci/chaos/fail.log.jsonl.zst)
 ok "schedule: the page" grep -qi '<!doctype html' hermit-ci/chaos/timeline.html
 command=$(sed -n 's/^the same again: hermit run //p' ../err)
+ok "schedule: the command says nothing of faults that there are not" [ "${command#*fault}" = "$command" ]
 run sh -c "'$hermit' run $command"
 expect 1 "schedule: the command"
 run sh -c "'$hermit' run --replay-schedule=hermit-ci/chaos/fail.schedule $command"

@@ -76,6 +76,12 @@ fi
 for name in $(sed -n 's/^ *org\.hermit\.\([a-z-]*\):.*/\1/p' "$contrib/kubernetes/pod.yaml"); do
 	ok "pod.yaml: org.hermit.$name is an option" grep -qE -- "--$name\b" help
 done
+# What the scripts are for
+for name in setup-debian build demo test; do
+	run env BUILD="$work/build" "$top_srcdir/scripts/$name" --help
+	expect 0 "scripts/$name --help"
+	ok "scripts/$name --help" grep -q "^usage: .*scripts/$name" out
+done
 # Dockerfiles: known instructions, and the libraries that the programs need
 for file in "$contrib"/docker/Dockerfile.*; do
 	bad=$(sed -e ':a' -e '/\\$/N; s/\\\n//; ta' "$file" | grep -vE '^(#|$)|^(ARG|FROM|RUN|COPY|WORKDIR|CMD|ENV|ENTRYPOINT) ')

@@ -87,6 +87,16 @@ container()
 
 cp "$top_srcdir/tests/support/vary.py" root/vary.py || exit 99
 
+# ended NAME STATUS: a container that has ended well; of another one what the engine and the agent have said.
+ended()
+{
+	[ "$2" = 0 ] && return
+	printf '    %s: exit status %s\n' "$1" "$2"
+	sed 's/^/    engine: /' "err.$1" | tail -n 20
+	sed 's/^/    agent: /' agent.log | tail -n 20
+	return 1
+}
+
 tried=0
 for runtime in runc crun; do
 	command -v $runtime >/dev/null || { echo "$runtime is not installed: not tested"; continue; }
@@ -97,7 +107,7 @@ for runtime in runc crun; do
 	tried=$((tried + 1))
 	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 		container $runtime $runtime-$i $on -- python3 /vary.py
-		ok "$runtime: run $i ends well" [ $? = 0 ]
+		ok "$runtime: run $i ends well" ended "$runtime-$i" $?
 	done
 	ok "$runtime: output" [ "$(grep -c '^\[0, 0, 0\]$' out.$runtime-1)" = 1 ]
 	ok "$runtime: twenty equal runs" [ "$(md5sum out.$runtime-? out.$runtime-?? | cut -c 1-32 | sort -u | wc -l)" = 1 ]

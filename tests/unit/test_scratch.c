@@ -2,11 +2,13 @@
 /* Directories for a while, and what is left of those whose owner was killed. */
 #include <criterion/criterion.h>
 
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -216,6 +218,83 @@ Test(scratch, directories_of_others_stay)
 	cr_assert_eq(mkdir(path, 0700), 0);
 	cr_assert_eq(scratch_make_in(base, mine, sizeof(mine), "test", NULL), 0);
 	cr_assert(is_there(path));
+}
+
+/* A directory as one is before it has its name, with a file in it where that is wanted. Returns the file. */
+static int make_new(const char *name, const char *in, char path[PATH_SIZE])
+{
+	char file[PATH_SIZE + 16];
+	int fd;
+
+	(void)snprintf(path, PATH_SIZE, "%s/.hermit-new-%s", base, name);
+	cr_assert_eq(mkdir(path, 0700), 0);
+	if (!in)
+		return -1;
+	(void)snprintf(file, sizeof(file), "%s/%s", path, in);
+	fd = open(file, O_RDONLY | O_CREAT | O_CLOEXEC, 0600);
+	cr_assert_geq(fd, 0);
+	return fd;
+}
+
+/* Killed between the steps of making it. */
+Test(scratch, what_was_not_finished_is_removed)
+{
+	char empty[PATH_SIZE], unlocked[PATH_SIZE], unnamed[PATH_SIZE], filled[PATH_SIZE], mine[PATH_SIZE];
+
+	(void)make_new("000000", NULL, empty);
+	(void)close(make_new("000001", ".in-use.new", unlocked));
+	(void)close(make_new("000002", ".in-use", unnamed));
+	(void)close(make_new("000003", "precious", filled));
+	cr_assert_eq(scratch_make_in(base, mine, sizeof(mine), "test", NULL), 0);
+	cr_assert_not(is_there(empty));
+	cr_assert_not(is_there(unlocked));
+	cr_assert_not(is_there(unnamed));
+	cr_assert(is_there(filled));
+}
+
+Test(scratch, what_somebody_is_about_to_finish_stays)
+{
+	static const char *const names[] = { ".in-use.new", ".in-use" };
+	char path[PATH_SIZE], mine[PATH_SIZE];
+	int fds[2];
+
+	for (int i = 0; i < 2; i++) {
+		fds[i] = make_new(names[i], names[i], path);
+		cr_assert_eq(flock(fds[i], LOCK_EX), 0);
+		cr_assert_eq(scratch_make_in(base, mine, sizeof(mine), "test", NULL), 0);
+		cr_assert(is_there(path));
+	}
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+}
+
+/* Each makes directories and looks for what the others have left, so that they find each other's unfinished ones: all are made, and stay. */
+Test(scratch, many_at_once, .timeout = 120)
+{
+	enum { MAKERS = 4, DIRECTORIES = 150 };
+	char path[PATH_SIZE], file[PATH_SIZE + 16];
+	int status, failed = 0;
+
+	for (int i = 0; i < MAKERS; i++) {
+		if (fork() != 0)
+			continue;
+		for (int k = 0; k < DIRECTORIES; k++) {
+			if (scratch_make_in(base, path, sizeof(path), "many", NULL) < 0)
+				_exit(1);
+			(void)snprintf(file, sizeof(file), "%s/.in-use", path);
+			if (!is_there(file))
+				_exit(2);
+			scratch_remove(path);
+		}
+		_exit(0);
+	}
+	for (int i = 0; i < MAKERS; i++) {
+		cr_assert_gt(wait(&status), 0);
+		failed |= status;
+	}
+	cr_assert_eq(failed, 0, "status %x", failed);
+	cr_assert_eq(rmdir(base), 0, "something is left");
+	cr_assert_eq(mkdir(base, 0700), 0);
 }
 
 Test(scratch, an_impossible_place_is_an_error)

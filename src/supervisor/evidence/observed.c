@@ -46,12 +46,26 @@ static void on_turn(void *arg, struct engine *e, const struct event *event)
 
 DEFINE_CLEANUP(event_log, struct event_log, event_log_free)
 
+static int end_log(struct observed *ob, struct event_log *log, struct error *err)
+{
+	char name[FD_NAME_SIZE];
+	int r;
+
+	r = event_log_finish(log, &ob->result, err);
+	ob->records = event_log_records(log);
+	if (r == 0)
+		return 0;
+	ob->result.exit_code = EXIT_CODE_TOOL;
+	error_prefix(err, "%s", fd_name(ob->log_fd, name));
+	return r;
+}
+
 int observed_run(struct observed *ob, const struct run_options *o, struct run_request *request, struct error *err)
 {
 	_cleanup_(cleanup_event_log) struct event_log *log = NULL;
 	struct engine_observer observers[6];
 	struct progress progress;
-	int r, end;
+	int r;
 
 	request->observers = observers;
 	request->n_observers = 0;
@@ -81,11 +95,7 @@ int observed_run(struct observed *ob, const struct run_options *o, struct run_re
 	request->n_observers = 0;
 	if (r < 0 || !log)
 		return r;
-	end = event_log_finish(log, &ob->result, err);
-	ob->records = event_log_records(log);
-	if (end < 0)
-		ob->result.exit_code = EXIT_CODE_TOOL;
-	return end;
+	return end_log(ob, log, err);
 }
 
 /* Opened on the host, before there is a container in which the name could mean something else. */

@@ -150,22 +150,23 @@ static int no_result(struct verify *v, const char *why)
 }
 
 /* Runs and compares until there is a verdict. Failures end in VERIFY_NO_RESULT. */
-static int run_all(struct verify *v, struct error *err)
+static int run_all(struct verify *v)
 {
+	struct error err = { 0 };
 	struct observed ob;
 	int r;
 
 	while (v->done < v->o->verify) {
-		r = run_once(v, v->done ? &ob : &v->first, err);
+		r = run_once(v, v->done ? &ob : &v->first, &err);
 		if (r < 0)
-			return no_result(v, err->text);
+			return no_result(v, err.text);
 		if (why_no_evidence(v->done == 1 ? &v->first : &ob))
 			return no_result(v, why_no_evidence(v->done == 1 ? &v->first : &ob));
 		if (v->done == 1)
 			continue;
-		r = verify_compare(v, &ob, err);
+		r = verify_compare(v, &ob, &err);
 		if (r < 0)
-			return no_result(v, err->text);
+			return no_result(v, err.text);
 		if (r == 0) {
 			v->verdict = VERIFY_DIFFERENT;
 			v->differing = v->done;
@@ -201,14 +202,14 @@ static int write_verdict(const struct verify *v, struct error *err)
 /* The first run's output becomes ours. */
 static int pass_on(const struct verify *v, const char *name, int to, struct error *err)
 {
-	char path[VERIFY_PATH_SIZE];
+	char path[VERIFY_PATH_SIZE], target[FD_NAME_SIZE];
 	_cleanup_close_ int fd = open(verify_path(v, path, 1, name), O_RDONLY | O_CLOEXEC);
 	int r;
 
 	if (fd < 0)
 		return error_errno(err, errno, "%s", path);
 	r = fd_copy(fd, to);
-	return r < 0 ? error_errno(err, -r, "passing on %s", name) : 0;
+	return r < 0 ? error_errno(err, -r, "passing on %s to %s", path, fd_name(to, target)) : 0;
 }
 
 static int conclude(struct verify *v, struct error *err)
@@ -239,34 +240,33 @@ static int exit_code(const struct verify *v)
 }
 
 /* "No result" is on record before anything can fail, so that an old verdict is never taken for a new one. */
-int verify_with(const struct run_options *o, const struct verify_maker *maker)
+int verify_with(const struct run_options *o, const struct verify_maker *maker, struct error *err)
 {
 	struct verify v = { .o = o, .maker = maker, .first = OBSERVED_NOTHING };
-	struct error err = { 0 };
 	int r = 0, status;
 
 	(void)snprintf(v.reason, sizeof(v.reason), "the verification has not ended");
 	/* A pipe or a device keeps nothing that could be taken for this run's verdict, and is to get one document. */
 	if (o->verify_json && fd_is_plain_file(o->verify_json))
-		r = write_verdict(&v, &err);
+		r = write_verdict(&v, err);
 	if (r == 0)
-		r = maker->sources(maker->arg, &v.sources, &err);
+		r = maker->sources(maker->arg, &v.sources, err);
 	if (r == 0)
-		r = verify_make_dir(&v, &err);
+		r = verify_make_dir(&v, err);
 	if (r == 0)
-		r = verify_make_layers(&v, &err);
+		r = verify_make_layers(&v, err);
 	if (r == 0)
-		r = verify_capture_stdin(&v, &err);
+		r = verify_capture_stdin(&v, err);
 	if (r == 0)
-		r = host_changes_start(&v.outside, v.layers, &err);
+		r = host_changes_start(&v.outside, v.layers, err);
 	if (r == 0) {
 		progress_clock_start(&v.clock);
-		(void)run_all(&v, &err);
+		(void)run_all(&v);
 		progress_stop();
-		r = conclude(&v, &err);
+		r = conclude(&v, err);
 	}
-	if (r < 0)
-		log_error("%s", err.text);
+	if (r == 0)
+		*err = (struct error){ 0 };
 	status = r < 0 ? EXIT_CODE_TOOL : exit_code(&v);
 	verify_end_files(&v);
 	for (int i = 0; i < 2; i++)
@@ -331,12 +331,22 @@ static void unmake_program(void *arg)
 	p->fs = NULL;
 }
 
-int verify_main(const struct run_options *o)
+int verify_program(const struct run_options *o, struct error *err)
 {
 	struct program p = { .o = *o };
 	const struct verify_maker maker = { .sources = program_sources, .make = make_program, .unmake = unmake_program, .arg = &p };
 
 	p.o.writable = (struct strv){ 0 };
 	p.o.terminal = false;
-	return verify_with(o, &maker);
+	return verify_with(o, &maker, err);
+}
+
+int verify_main(const struct run_options *o)
+{
+	struct error err = { 0 };
+	int status = verify_program(o, &err);
+
+	if (err.code)
+		log_error("%s", err.text);
+	return status;
 }

@@ -34,11 +34,15 @@ struct verify_maker {
 
 /*
  * Returns the exit status of the program: the guest's own when the runs are equal, 123 when they differ, 125 without a
- * result. The verdict goes to stderr and to --verify-json; the first run's output is passed on only when all are equal.
+ * result. The verdict goes to stderr and to --verify-json; the first run's output is passed on only when all are equal. What has kept the verdict
+ * from being found or written is for the caller to say: *err is set then.
  */
-int verify_with(const struct run_options *o, const struct verify_maker *maker);
+int verify_with(const struct run_options *o, const struct verify_maker *maker, struct error *err);
 
 /* The same for the program of `hermit run`. */
+int verify_program(const struct run_options *o, struct error *err);
+
+/* Which says it itself. */
 int verify_main(const struct run_options *o);
 
 #endif

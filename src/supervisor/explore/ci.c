@@ -31,31 +31,34 @@ int ci_program_status(const struct ci *ci)
 
 static int pass_on(const struct ci *ci, const char *name, int to, struct error *err)
 {
-	char path[CI_PATH_SIZE];
+	char path[CI_PATH_SIZE], target[FD_NAME_SIZE];
 	_cleanup_close_ int fd = open(ci_scratch_path(ci, name, path), O_RDONLY | O_CLOEXEC);
 	int r;
 
 	if (fd < 0)
 		return error_errno(err, errno, "%s", path);
 	r = fd_copy(fd, to);
-	return r < 0 ? error_errno(err, -r, "passing on %s", path) : ci_keep_file(ci, name, err);
+	return r < 0 ? error_errno(err, -r, "passing on %s to %s", path, fd_name(to, target)) : ci_keep_file(ci, name, err);
 }
 
 static int verify_quietly(struct ci *ci, struct error *err)
 {
+	struct error failure = { 0 };
 	int out = -1, error = -1, r;
 
 	r = ci_redirect(ci, "stdout", STDOUT_FILENO, &out, err);
 	if (r == 0)
 		r = ci_redirect(ci, "stderr", STDERR_FILENO, &error, err);
 	if (r == 0)
-		ci->status = verify_main(ci->request->run);
+		ci->status = verify_program(ci->request->run, &failure);
 	(void)fflush(stdout);
 	(void)fflush(stderr);
 	ci_restore(&out, STDOUT_FILENO);
 	ci_restore(&error, STDERR_FILENO);
 	if (r == 0)
 		r = pass_on(ci, "stdout", STDOUT_FILENO, err);
+	if (r == 0 && failure.code)
+		r = error_set(err, failure.code, "%s", failure.text);
 	return r == 0 ? pass_on(ci, "stderr", STDERR_FILENO, err) : r;
 }
 

@@ -139,19 +139,12 @@ static void print_row(const struct exploration *xp, uint64_t number, const struc
 		      pass ? "pass" : "FAIL", outcome, told->result.turns, ROW_ID, id, (double)told->result.real_ns / 1e9);
 }
 
-/* What the run's process had to say when it could not run. */
 static int tool_failed(struct exploration *xp, uint64_t number, const struct explore_told *told, struct error *err)
 {
-	_cleanup_free_ char *text = NULL;
-	char path[EXPLORE_PATH_SIZE];
-	size_t len;
-
-	if (fd_read_file(AT_FDCWD, explore_path(&xp->at, number, "stderr", path), MAX_OUTPUT, &text, &len) == 0)
-		text[strcspn(text, "\n")] = '\0';
 	forget_files(xp, number);
 	if (told->result.exit_code >= EXIT_CODE_TOOL && told->result.exit_code <= EXIT_CODE_NOT_FOUND)
 		xp->result->tool_status = told->result.exit_code;
-	return error_set(err, EIO, "the run of seed %" PRIu64 " failed: %s", explore_seed(&xp->at, number), text && *text ? text : "no reason was given");
+	return error_set(err, EIO, "the run of seed %" PRIu64 " failed: %s", explore_seed(&xp->at, number), *told->why ? told->why : "its process was killed");
 }
 
 static void note_fail(struct exploration *xp, uint64_t number, const struct explore_told *told)

@@ -43,20 +43,32 @@ int explore_options(const struct explore_place *at, uint64_t number, struct run_
 	(void)snprintf(seed, sizeof(seed), "%" PRIu64, explore_seed(at, number));
 	if (r == 0)
 		r = run_options_set(ret, option_find("sched-seed"), seed, err);
+	if (r < 0 || !at->o->faults.count)
+		return r;
 	(void)snprintf(seed, sizeof(seed), "%" PRIu64, run_options_seed(at->o, at->o->fault_seed) + number);
-	return r == 0 ? run_options_set(ret, option_find("fault-seed"), seed, err) : r;
+	return run_options_set(ret, option_find("fault-seed"), seed, err);
 }
 
-static int redirect_all(const struct explore_place *at, uint64_t number)
+static int redirect_all(const struct explore_place *at, uint64_t number, struct error *err)
 {
 	static const int fresh = O_WRONLY | O_CREAT | O_TRUNC;
-	char path[EXPLORE_PATH_SIZE];
+	char out[EXPLORE_PATH_SIZE], error[EXPLORE_PATH_SIZE];
+	const struct {
+		const char *path;
+		int flags, to;
+	} streams[] = {
+		{ at->input ? at->input : "/dev/null", O_RDONLY, STDIN_FILENO },
+		{ explore_path(at, number, "stdout", out), fresh, STDOUT_FILENO },
+		{ explore_path(at, number, "stderr", error), fresh, STDERR_FILENO },
+	};
 	int r;
 
-	r = fd_redirect(at->input ? at->input : "/dev/null", O_RDONLY, STDIN_FILENO);
-	if (r == 0)
-		r = fd_redirect(explore_path(at, number, "stdout", path), fresh, STDOUT_FILENO);
-	return r == 0 ? fd_redirect(explore_path(at, number, "stderr", path), fresh, STDERR_FILENO) : r;
+	for (size_t i = 0; i < ARRAY_SIZE(streams); i++) {
+		r = fd_redirect(streams[i].path, streams[i].flags, streams[i].to);
+		if (r < 0)
+			return error_errno(err, -r, "%s", streams[i].path);
+	}
+	return 0;
 }
 
 static int open_log(const struct explore_place *at, uint64_t number, struct observed *ob, struct error *err)
@@ -111,12 +123,12 @@ static _Noreturn void child(const struct explore_place *at, uint64_t number, int
 	struct error err = { 0 };
 	int r;
 
-	r = redirect_all(at, number);
+	r = redirect_all(at, number, &err);
 	if (r == 0)
 		r = run_it(at, number, &told, &err);
 	if (r < 0) {
 		told.valid = false;
-		log_error("%s", err.code ? err.text : "the output of the run cannot be kept");
+		(void)snprintf(told.why, sizeof(told.why), "%s", err.text);
 	}
 	_exit(fd_write_full(fd, &told, sizeof(told)) == 0 ? 0 : EXIT_CODE_TOOL);
 }

@@ -27,6 +27,7 @@ struct explore_told {
 	struct run_result result; /* when there was no run: exit_code is 125 to 127 */
 	unsigned char schedule[HASH_BYTES];
 	bool valid; /* there was one */
+	char why[1024]; /* there was none */
 };
 
 struct explore_run {

@@ -191,8 +191,15 @@ static void unmake_run(void *arg)
 int bundle_run(struct bundle *b, const struct run_options *o, const char *image)
 {
 	const struct verify_maker maker = { .sources = add_sources, .make = make_run, .unmake = unmake_run, .arg = b };
+	struct error err = { 0 };
+	int status;
 
-	return o->verify ? verify_with(o, &maker) : observed_request(o, &b->request, image);
+	if (!o->verify)
+		return observed_request(o, &b->request, image);
+	status = verify_with(o, &maker, &err);
+	if (err.code)
+		log_error("%s", err.text);
+	return status;
 }
 
 void bundle_clear(struct bundle *b)
