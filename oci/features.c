@@ -2,6 +2,7 @@
 /* See features.h. */
 #include "oci/features.h"
 
+#include <config.h> /* not the one in this folder */
 #include <errno.h>
 #include <jansson.h>
 
@@ -34,9 +35,15 @@ static int set_mount_options(json_t *root)
 
 static int set_cgroup(json_t *linux_object)
 {
+#ifdef HAVE_SYSTEMD
+	const int systemd = 1;
+#else
+	const int systemd = 0;
+#endif
+
 	return document_set(
 		linux_object, "cgroup",
-		json_pack("{s:b, s:b, s:b, s:b, s:b}", "v1", 1, "v2", 1, "systemd", 0, "systemdUser", 0, "rdma", 1));
+		json_pack("{s:b, s:b, s:b, s:b, s:b}", "v1", 1, "v2", 1, "systemd", systemd, "systemdUser", systemd, "rdma", 1));
 }
 
 static int set_seccomp(json_t *linux_object)

@@ -54,11 +54,11 @@ static int add_hierarchy(struct cgroup *cgroup, const char *controllers, const c
 	return 0;
 }
 
-static bool host_is_unified(const char *point)
+bool cgroup_host_is_unified(void)
 {
 	struct statfs fs;
 
-	return statfs(point, &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC;
+	return statfs("/sys/fs/cgroup", &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC;
 }
 
 /* Hierarchies that are mounted here, each with the path. */
@@ -68,7 +68,7 @@ int cgroup_discover(struct cgroup *cgroup, const char *path, struct error *err)
 	char name[256];
 	int r;
 
-	if (host_is_unified("/sys/fs/cgroup")) {
+	if (cgroup_host_is_unified()) {
 		cgroup->unified = true;
 		return add_hierarchy(cgroup, "", "/sys/fs/cgroup", path);
 	}
@@ -287,6 +287,25 @@ int cgroup_create(const char *cgroups_path, const char *id, struct cgroup **ret,
 	r = make_hierarchies(cgroup, err);
 	if (r == 0)
 		r = check_usable(cgroup, err);
+	if (r < 0)
+		cgroup_free(cgroup);
+	else
+		*ret = cgroup;
+	return r;
+}
+
+int cgroup_adopt(const char *path, struct cgroup **ret, struct error *err)
+{
+	struct cgroup *cgroup = calloc(1, sizeof(*cgroup));
+	int r;
+
+	if (!cgroup)
+		return cgroup_no_memory(err);
+	r = cgroup_discover(cgroup, path, err);
+	if (r == 0 && !cgroup->unified)
+		r = make_hierarchies(cgroup, err);
+	else if (r == 0 && access(cgroup->items[0].directory, F_OK) < 0)
+		r = error_errno(err, errno, "cgroup %s", cgroup->items[0].directory);
 	if (r < 0)
 		cgroup_free(cgroup);
 	else

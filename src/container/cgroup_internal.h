@@ -4,6 +4,7 @@
 #define HS_CONTAINER_CGROUP_INTERNAL_H
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "container/cgroup.h"
@@ -38,6 +39,20 @@ static inline char *cgroup_join(const char *a, const char *b)
 	return asprintf(&text, "%s%s", a, b) < 0 ? NULL : text;
 }
 
+bool cgroup_host_is_unified(void);
+
+/*
+ * Those with this path that somebody else has made, whoever is in them. Of version 1 he may have made some only: the others are made. err says
+ * which is not there.
+ */
+int cgroup_adopt(const char *path, struct cgroup **ret, struct error *err);
+
+/* The path in the line of /proc/PID/cgroup that has the word, with what goes before it: ":freezer:" or "0::". NULL: there is none. */
+char *cgroup_path_of_process(pid_t pid, const char *word);
+
+/* What the files say about processor time; quota -1: no limit. False: they cannot be read. */
+bool cgroup_read_bandwidth(const struct cgroup *cgroup, int64_t *quota_us, uint64_t *period_us);
+
 /* All hierarchies of the host, each with this path. *cgroup is zeroed before. */
 int cgroup_discover(struct cgroup *cgroup, const char *path, struct error *err);
 void cgroup_clear(struct cgroup *cgroup);
@@ -54,6 +69,10 @@ int cgroup_set(const struct cgroup *cgroup, const char *controller, const char *
 
 int cgroup_apply_v1(const struct cgroup *cgroup, const struct oci_resources *resources, struct error *err);
 int cgroup_apply_v2(const struct cgroup *cgroup, const struct oci_resources *resources, struct error *err);
+
+/* 2..262144 of cpu.shares to 1..10000 of cpu.weight; 10..1000 of blkio.weight to 1..10000 of io.weight. */
+uint64_t cgroup_weight_of_shares(uint64_t shares);
+uint64_t cgroup_io_weight(uint64_t weight);
 
 /* The program for version 2: a heap array of *ret_n instructions, or NULL when out of memory. */
 struct bpf_insn;

@@ -197,8 +197,7 @@ int cgroup_freeze(const struct cgroup *cgroup, bool frozen, struct error *err)
 	return r < 0 ? error_errno(err, -r, "cannot %s cgroup %s", frozen ? "freeze" : "thaw", h->directory) : 0;
 }
 
-/* The path in the line of /proc/PID/cgroup that has the word, with what goes before it: ":freezer:" or "0::". NULL: there is none. */
-static char *path_of_process(pid_t pid, const char *word)
+char *cgroup_path_of_process(pid_t pid, const char *word)
 {
 	_cleanup_free_ char *text = NULL;
 	char file[32], *at;
@@ -223,7 +222,7 @@ int cgroup_thaw_process(pid_t pid)
 
 	r = cgroup_discover(&host, "", &unread);
 	h = r == 0 ? freezer_of(&host) : NULL;
-	path = h ? path_of_process(pid, host.unified ? "0::" : ":freezer:") : NULL;
+	path = h ? cgroup_path_of_process(pid, host.unified ? "0::" : ":freezer:") : NULL;
 	if (path && asprintf(&file, "%s%s/%s", h->mount, path, host.unified ? "cgroup.freeze" : "freezer.state") < 0)
 		file = NULL;
 	r = file ? fd_write_file(AT_FDCWD, file, freezer_value(&host, false)) : -ENOENT;

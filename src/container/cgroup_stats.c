@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a cgroup has used: see cgroup.h. */
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,4 +76,17 @@ void cgroup_read_stats(const struct cgroup *cgroup, struct cgroup_stats *ret)
 		take_v1(cgroup, ret);
 	take_number(cgroup, "pids", "pids.current", &ret->pids);
 	take_number(cgroup, "pids", "pids.max", &ret->pids_limit);
+}
+
+bool cgroup_read_bandwidth(const struct cgroup *cgroup, int64_t *quota_us, uint64_t *period_us)
+{
+	_cleanup_free_ char *quota = read_file(cgroup, "cpu", cgroup->unified ? "cpu.max" : "cpu.cfs_quota_us");
+	_cleanup_free_ char *period = cgroup->unified ? NULL : read_file(cgroup, "cpu", "cpu.cfs_period_us");
+
+	*quota_us = -1;
+	if (!quota || (sscanf(quota, "%" SCNd64, quota_us) != 1 && strncmp(quota, "max", 3) != 0))
+		return false;
+	if (cgroup->unified)
+		return sscanf(quota, "%*s %" SCNu64, period_us) == 1;
+	return period && sscanf(period, "%" SCNu64, period_us) == 1;
 }

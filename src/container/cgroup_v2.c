@@ -65,8 +65,7 @@ static int apply_memory(const struct cgroup *cgroup, const struct oci_memory *m,
 	return r;
 }
 
-/* 2..262144 of cpu.shares to 1..10000 of cpu.weight. */
-static uint64_t weight_of_shares(uint64_t shares)
+uint64_t cgroup_weight_of_shares(uint64_t shares)
 {
 	if (shares < 2)
 		shares = 2;
@@ -100,7 +99,7 @@ static int apply_cpu(const struct cgroup *cgroup, const struct oci_cpu *c, struc
 		r = cgroup_set(cgroup, "cpu", "cpu.idle", "cpu.idle", err, "%" PRId64, c->idle.value);
 	if (r == 0 && c->shares.set && !(c->idle.set && c->idle.value))
 		r = cgroup_set(cgroup, "cpu", "cpu.weight", "cpu.shares", err, "%" PRIu64,
-			       weight_of_shares(c->shares.value));
+			       cgroup_weight_of_shares(c->shares.value));
 	if (r == 0)
 		r = apply_bandwidth(cgroup, c, err);
 	if (r == 0 && c->burst_us.set)
@@ -112,8 +111,7 @@ static int apply_cpu(const struct cgroup *cgroup, const struct oci_cpu *c, struc
 	return r;
 }
 
-/* 10..1000 of blkio.weight to 1..10000 of io.weight. */
-static uint64_t io_weight(uint64_t weight)
+uint64_t cgroup_io_weight(uint64_t weight)
 {
 	if (weight < 10)
 		weight = 10;
@@ -141,7 +139,7 @@ static int apply_io(const struct cgroup *cgroup, const struct oci_blkio *b, stru
 		r = cgroup_set(cgroup, "io", "io.bfq.weight", "blockIO.weight", err, "%" PRIu64, b->weight.value);
 		if (r == -ENOTSUP)
 			r = cgroup_set(cgroup, "io", "io.weight", "blockIO.weight", err, "default %" PRIu64,
-				       io_weight(b->weight.value));
+				       cgroup_io_weight(b->weight.value));
 	}
 	for (size_t i = 0; r == 0 && i < b->weight_device.count; i++)
 		if (b->weight_device.items[i].weight.set)

@@ -62,13 +62,15 @@ static int admit(const struct container_spec *spec, const struct container *c, c
 		 struct error *err)
 {
 	const struct channel_message go = { .kind = CHANNEL_GO };
-	char number[16];
+	char number[16], **procs = spec->cgroup_procs;
 	int r = 0;
 
 	if (!ends->admitted_by_creator)
 		return 0;
 	(void)snprintf(number, sizeof(number), "%d", c->init_pid);
-	for (char **p = spec->cgroup_procs; r == 0 && p && *p; p++) {
+	if (spec->cgroup_hook)
+		r = spec->cgroup_hook(spec->cgroup_arg, c->init_pid, &procs, err);
+	for (char **p = procs; r == 0 && p && *p; p++) {
 		r = fd_write_file(AT_FDCWD, *p, number);
 		if (r == -ESRCH)
 			return 0;
@@ -230,7 +232,7 @@ static int create(const struct container_spec *spec, pid_t inside, struct contai
 	};
 	int r;
 
-	ends.admitted_by_creator = (ends.namespaces & CLONE_NEWUSER) || (spec->cgroup_procs && spec->cgroup_procs[0]);
+	ends.admitted_by_creator = (ends.namespaces & CLONE_NEWUSER) || spec->cgroup_hook || (spec->cgroup_procs && spec->cgroup_procs[0]);
 	r = check_spec(spec, err);
 	if (r == 0)
 		r = open_ends(spec, c, &ends, err);

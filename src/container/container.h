@@ -211,6 +211,10 @@ struct container_spec {
 	/* Writable text files of cgroups that the guest joins before it is set up; NULL-terminated or NULL. */
 	char **cgroup_procs;
 
+	/* Called in the creator before that, with the process made and waiting: may set *procs, which replaces cgroup_procs. 0 or -errno; may be NULL. */
+	int (*cgroup_hook)(void *arg, pid_t init_pid, char ***procs, struct error *err);
+	void *cgroup_arg;
+
 	/* Called by the process 1 of the container with its new root mounted, before it is entered. 0 or -errno; may be NULL. */
 	int (*prepare_root)(void *arg, int root_fd, struct error *err);
 	void *prepare_arg;

@@ -196,12 +196,16 @@ equal "error container does not exist: 'nobody'" "$(jq -r '.level + " " + .msg' 
 rm log
 run rt --log log --log-format=json list
 ok "nothing in the log on success" [ ! -s log ]
-run rt --systemd-cgroup list
-expect 1 "no systemd"
-expect_err_has 'not available: use --cgroup-manager=cgroupfs' "no systemd"
-run rt --cgroup-manager=systemd list
-expect 1 "no systemd, as crun is told"
-expect_err_has 'not available: use --cgroup-manager=cgroupfs' "no systemd, as crun is told"
+bundle managed 'echo never'
+for option in --systemd-cgroup --cgroup-manager=systemd; do
+	# shellcheck disable=SC2016
+	run unshare -m sh -c 'mount -t tmpfs none /run && exec rt "$1" run --bundle managed managed' sh $option
+	expect 1 "no systemd: $option"
+	expect_err_has 'systemd.*: use --cgroup-manager=cgroupfs' "no systemd: $option"
+done
+run rt --cgroup-manager=systemctl list
+expect 1 "a manager that there is not"
+expect_err_has 'none of cgroupfs, systemd, disabled' "a manager that there is not"
 run rt --cgroup-manager disabled --rootless false --debug list
 expect 0 "global options"
 run rt checkpoint --help

@@ -36,8 +36,8 @@ static const struct argp_option global_options[] = {
 	{ "log-format", KEY_LOG_FORMAT, "FORM", 0, "text or json", 0 },
 	{ "log-level", KEY_LOG_LEVEL, "LEVEL", 0, "error, warning, info or debug", 0 },
 	{ "debug", KEY_DEBUG, NULL, 0, "say more", 0 },
-	{ "cgroup-manager", KEY_CGROUP_MANAGER, "WHICH", 0, "cgroupfs or disabled", 0 },
-	{ "systemd-cgroup", KEY_SYSTEMD_CGROUP, NULL, 0, "not supported: systemd does not manage cgroups for this runtime", 0 },
+	{ "cgroup-manager", KEY_CGROUP_MANAGER, "WHICH", 0, "cgroupfs, systemd or disabled", 0 },
+	{ "systemd-cgroup", KEY_SYSTEMD_CGROUP, NULL, 0, "the same as --cgroup-manager=systemd", 0 },
 	{ "rootless", KEY_ROOTLESS, "WHICH", 0, "accepted; what an ordinary user may do is found out", 0 },
 	{ "criu", KEY_CRIU, "PATH", 0, "accepted; containers cannot be dumped", 0 },
 	{ "defaults", KEY_DEFAULTS, "FILE", 0, "options of runs, instead of those of the installation", 0 },
@@ -47,13 +47,15 @@ static const struct argp_option global_options[] = {
 
 static int take_manager(const char *which, struct argp_state *state)
 {
+	arg_oci.runtime.cgroup_manager = cgroup_manager_find(which);
+	if (!arg_oci.runtime.cgroup_manager)
+		argp_failure(state, OCI_EXIT_FAILURE, 0, "--cgroup-manager: '%s' is none of cgroupfs, systemd, disabled", which);
+#ifndef HAVE_SYSTEMD
 	if (!strcmp(which, "systemd"))
 		argp_failure(state, OCI_EXIT_FAILURE, 0,
 			     "systemd cgroup flag passed, but systemd support for managing cgroups is not available: use --cgroup-manager=cgroupfs "
 			     "(podman: cgroup_manager in containers.conf; docker: native.cgroupdriver; kubelet: cgroupDriver)");
-	else if (strcmp(which, "cgroupfs") != 0 && strcmp(which, "disabled") != 0)
-		argp_failure(state, OCI_EXIT_FAILURE, 0, "--cgroup-manager: '%s' is neither cgroupfs nor disabled", which);
-	arg_oci.runtime.no_cgroups = !strcmp(which, "disabled");
+#endif
 	return 0;
 }
 

@@ -61,6 +61,18 @@ struct cgroup *cgroup_of_state(const struct oci_runtime_state *state)
 	return cgroup;
 }
 
+const struct cgroup_manager *manager_of_state(const struct oci_runtime_state *state)
+{
+	const struct cgroup_manager *manager = cgroup_manager_find(state->cgroup_manager);
+
+	return manager ? manager : cgroup_manager_find("cgroupfs");
+}
+
+struct cgroup_place place_of_state(const struct oci_runtime_state *state, struct cgroup *cgroup)
+{
+	return (struct cgroup_place){ .cgroup = cgroup, .unit = state->cgroup_unit };
+}
+
 int load_config(const struct state_dir *dir, struct oci_config *cfg, struct error *err)
 {
 	return oci_config_load(dir->fd, "config.json", cfg, err);

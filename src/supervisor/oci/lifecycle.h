@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/strv.h"
+#include "container/cgroup_manager.h"
 #include "oci/config.h"
 #include "oci/state.h"
 #include "supervisor/oci/state.h"
@@ -21,7 +22,7 @@
 struct runtime {
 	const char *root;     /* --root */
 	const char *defaults; /* file of defaults, NULL: the one of the installation */
-	bool no_cgroups;      /* --cgroup-manager disabled */
+	const struct cgroup_manager *cgroup_manager; /* --cgroup-manager, for new ones; NULL: cgroupfs */
 };
 
 /* What can be asked for every process that is started. */

@@ -43,7 +43,8 @@ struct creation {
 	struct state_dir dir;
 	struct oci_runtime_state state; /* strings are borrowed */
 	char created[40], owner[64];
-	struct cgroup *cgroup;
+	const struct cgroup_manager *manager;
+	struct cgroup_place place;
 	struct filters filters;
 	struct container container;
 	int control_fd, log_fd;
@@ -120,9 +121,16 @@ static void set_owner(struct creation *c)
 	(void)snprintf(c->owner, sizeof(c->owner), "%s", user ? user->pw_name : "");
 }
 
+static int write_state(struct creation *c, struct error *err)
+{
+	if (c->place.cgroup && cgroup_to_pairs(c->place.cgroup, c->bundle.config.arena, &c->state.cgroups) < 0)
+		return error_set(err, ENOMEM, "out of memory");
+	return state_dir_write(&c->dir, &c->state, err);
+}
+
 static int describe(struct creation *c, struct error *err)
 {
-	static char version[] = OCI_VERSION_MAX, cgroupfs[] = "cgroupfs", disabled[] = "disabled";
+	static char version[] = OCI_VERSION_MAX;
 
 	set_created(c);
 	set_owner(c);
@@ -136,12 +144,11 @@ static int describe(struct creation *c, struct error *err)
 		.status = OCI_CREATING,
 		.rootless = geteuid() != 0,
 		.untrapped = c->untrapped,
-		.cgroup_manager = c->rt->no_cgroups ? disabled : cgroupfs,
+		.cgroup_manager = (char *)(uintptr_t)c->manager->name,
+		.cgroup_unit = c->place.unit,
 		.annotations = c->bundle.config.annotations,
 	};
-	if (c->cgroup && cgroup_to_pairs(c->cgroup, c->bundle.config.arena, &c->state.cgroups) < 0)
-		return error_set(err, ENOMEM, "out of memory");
-	return state_dir_write(&c->dir, &c->state, err);
+	return write_state(c, err);
 }
 
 static int make_state_directory(struct creation *c, struct error *err)
@@ -159,18 +166,44 @@ static int make_state_directory(struct creation *c, struct error *err)
 
 /* ---- cgroups ---- */
 
-static int make_cgroups(struct creation *c, struct error *err)
+static struct cgroup_request cgroup_request(const struct creation *c)
 {
-	const struct oci_linux *l = &c->bundle.config.linux_;
+	return (struct cgroup_request){
+		.cgroups_path = c->bundle.config.linux_.cgroups_path,
+		.id = c->request->id,
+		.resources = &c->bundle.config.linux_.resources,
+		.annotations = &c->bundle.config.annotations,
+	};
+}
+
+/* With the process that they are made for. */
+static int admit_process(void *arg, pid_t pid, char ***procs, struct error *err)
+{
+	struct creation *c = arg;
+	struct cgroup_request request = cgroup_request(c);
 	int r;
 
-	if (c->rt->no_cgroups)
-		return 0;
-	r = cgroup_create(l->cgroups_path, c->request->id, &c->cgroup, err);
-	if (r < 0)
-		return r;
-	c->bundle.container.spec.cgroup_procs = cgroup_procs_files(c->cgroup);
-	return cgroup_apply(c->cgroup, &l->resources, err);
+	r = c->manager->admit(&request, pid, &c->place, err);
+	c->state.cgroup_unit = c->place.unit;
+	if (r == 0 && c->place.cgroup)
+		*procs = cgroup_procs_files(c->place.cgroup);
+	return r < 0 ? r : write_state(c, err); /* from here on `delete --force` knows where they are */
+}
+
+static int make_cgroups(struct creation *c, struct error *err)
+{
+	struct cgroup_request request = cgroup_request(c);
+	struct container_spec *spec = &c->bundle.container.spec;
+	int r;
+
+	r = c->manager->prepare(&request, &c->place, err);
+	if (r == 0 && c->place.cgroup)
+		spec->cgroup_procs = cgroup_procs_files(c->place.cgroup);
+	if (c->manager->admit) {
+		spec->cgroup_hook = admit_process;
+		spec->cgroup_arg = c;
+	}
+	return r;
 }
 
 /* ---- hooks ---- */
@@ -314,7 +347,7 @@ static int finish(struct creation *c, struct error *err)
 
 	c->state.init = process_ref(c->container.init_pid);
 	c->state.status = OCI_CREATED;
-	r = state_dir_write(&c->dir, &c->state, err);
+	r = write_state(c, err);
 	if (r == 0)
 		r = tell_pid(&c->request->process, c->container.init_pid, err);
 	if (r == 0 && send(c->done_fd, "", 1, MSG_NOSIGNAL) < 0)
@@ -365,8 +398,8 @@ static void undo(struct creation *c)
 	struct oci_state state = state_for_others(&c->state, OCI_STOPPED);
 
 	container_destroy(&c->container);
-	if (c->cgroup)
-		(void)cgroup_remove(c->cgroup, &unread);
+	if (c->place.cgroup || c->place.unit)
+		(void)c->manager->end(&c->place, &unread);
 	if (c->hooks_ran)
 		hooks_run_all(&c->bundle.config, OCI_HOOK_POSTSTOP, &state);
 	if (c->dir.lock_fd >= 0)
@@ -377,7 +410,7 @@ static void creation_clear(struct creation *c)
 {
 	release_container(&c->container);
 	filters_free(&c->filters);
-	cgroup_free(c->cgroup);
+	cgroup_place_clear(&c->place);
 	cleanup_close(&c->control_fd);
 	cleanup_close(&c->log_fd);
 	cleanup_close(&c->done_fd);
@@ -394,6 +427,7 @@ int lifecycle_create(const struct runtime *rt, const struct create_request *requ
 	struct creation c = {
 		.rt = rt,
 		.request = request,
+		.manager = rt->cgroup_manager ? rt->cgroup_manager : cgroup_manager_find("cgroupfs"),
 		.dir = STATE_DIR_NONE,
 		.container = CONTAINER_NONE,
 		.control_fd = -1,

@@ -84,6 +84,7 @@ static void run_poststop(const struct state_dir *dir, const struct oci_runtime_s
 static int delete_known(struct state_dir *dir, const struct oci_runtime_state *state, bool force, struct error *err)
 {
 	_cleanup_cgroup_ struct cgroup *cgroup = cgroup_of_state(state);
+	struct cgroup_place place = place_of_state(state, cgroup);
 	int r;
 
 	r = force ? 0 : check_deletable(state, state_status(state), err);
@@ -93,7 +94,7 @@ static int delete_known(struct state_dir *dir, const struct oci_runtime_state *s
 		return r;
 	await_end(&state->supervisor);
 	await_end(&state->guardian);
-	r = cgroup ? cgroup_remove(cgroup, err) : 0;
+	r = manager_of_state(state)->end(&place, err);
 	if (r < 0 && !force)
 		return r;
 	run_poststop(dir, state);

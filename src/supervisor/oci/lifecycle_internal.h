@@ -64,6 +64,10 @@ void container_thaw(const struct oci_runtime_state *state);
 
 /* The cgroups that state.json names; NULL when there are none. */
 struct cgroup *cgroup_of_state(const struct oci_runtime_state *state);
+
+/* Who has made them; a name that this program does not know counts as cgroupfs. The place borrows the unit's name. */
+const struct cgroup_manager *manager_of_state(const struct oci_runtime_state *state);
+struct cgroup_place place_of_state(const struct oci_runtime_state *state, struct cgroup *cgroup);
 void cleanup_cgroup(struct cgroup **cgroup);
 #define _cleanup_cgroup_ __attribute__((cleanup(cleanup_cgroup)))
 

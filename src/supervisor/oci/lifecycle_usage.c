@@ -15,6 +15,7 @@
 int lifecycle_update(const struct runtime *rt, const char *id, const struct oci_resources *resources, struct error *err)
 {
 	_cleanup_known_ struct known known = KNOWN_NONE;
+	struct cgroup_place place;
 	_cleanup_cgroup_ struct cgroup *cgroup = NULL;
 	int r;
 
@@ -26,7 +27,8 @@ int lifecycle_update(const struct runtime *rt, const char *id, const struct oci_
 	cgroup = cgroup_of_state(&known.state);
 	if (!cgroup)
 		return error_set(err, ENOTSUP, "the container has no cgroups");
-	return cgroup_apply(cgroup, resources, err);
+	place = place_of_state(&known.state, cgroup);
+	return manager_of_state(&known.state)->update(&place, resources, err);
 }
 
 int lifecycle_stats(const struct runtime *rt, const char *id, struct cgroup_stats *ret, struct error *err)
