@@ -133,6 +133,8 @@ void task_charge(struct engine *e, struct task *t, uint64_t cost_ns);
 int task_check_cpu(struct engine *e, struct task *t);
 
 /* trap.c: an instruction that finds out about the host; t->verdict is filled in. */
+/* The processor that the run shows. */
+struct cpuid_model trap_processor(const struct engine *e);
 void trap_answer(struct engine *e, struct task *t, const struct event *event);
 /* Counts what was found in code; what was missed is uncontrolled. */
 void trap_note_code(struct engine *e, const struct code_found *found);

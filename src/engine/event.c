@@ -154,10 +154,12 @@ static int on_birth(struct engine *e, struct task *parent, const struct event *e
 
 static int on_exec(struct engine *e, struct task *t)
 {
+	struct cpuid_model processor = trap_processor(e);
 	struct exec_image image = {
 		.set_hwcap = e->options.set_hwcap,
 		.hwcap = e->options.hwcap,
 		.hwcap2 = e->options.hwcap2,
+		.processor = e->options.keep_instructions ? NULL : &processor,
 	};
 	struct code_found found = { 0 };
 	int r;

@@ -169,11 +169,15 @@ struct guest_credentials {
 	uint64_t capabilities;
 };
 
+struct cpuid_model; /* insn/cpuid.h */
+
 /* A fresh program image: what is put in place of the kernel's own words to it. */
 struct exec_image {
 	unsigned char random[16]; /* AT_RANDOM */
 	bool set_hwcap;
 	uint64_t hwcap, hwcap2; /* AT_HWCAP, AT_HWCAP2 */
+	/* What CPUID answers, for code in the program that answers it without a trap. NULL: each one must trap, or is left alone. */
+	const struct cpuid_model *processor;
 };
 
 /* Memory that has become executable. */

@@ -22,7 +22,7 @@ static uint64_t look_cost(struct task *t)
 	return (uint64_t)CLOCK_READ_COST_NS << (doublings < STREAK_MOST ? doublings : STREAK_MOST);
 }
 
-static struct cpuid_model model(const struct engine *e)
+struct cpuid_model trap_processor(const struct engine *e)
 {
 	return (struct cpuid_model){ .level = e->options.cpu_level, .cpus = e->options.cpus, .tsc_hz = CLOCK_TSC_HZ };
 }
@@ -30,7 +30,7 @@ static struct cpuid_model model(const struct engine *e)
 /* Which processor states are enabled, as leaf 13 of CPUID says. */
 static void answer_xgetbv(struct engine *e, const struct event *event, struct insn_answers *answers)
 {
-	struct cpuid_model m = model(e);
+	struct cpuid_model m = trap_processor(e);
 	struct insn_cpuid shown;
 
 	cpuid_answer(&m, 13, 0, &event->trap.host[0], &shown);
@@ -42,7 +42,7 @@ static void answer_xgetbv(struct engine *e, const struct event *event, struct in
 
 static void answer_cpuid(struct engine *e, const struct event *event, struct insn_answers *answers)
 {
-	struct cpuid_model m = model(e);
+	struct cpuid_model m = trap_processor(e);
 
 	cpuid_answer(&m, event->trap.leaf, event->trap.subleaf, &event->trap.host[0], &answers->cpuid);
 }

@@ -24,7 +24,7 @@
 #include "base/fd.h"
 #include "insn/decode.h"
 
-#define CACHE_VERSION  1u
+#define CACHE_VERSION  2u
 #define MAX_CACHE_FILE (64u * 1024 * 1024)
 #define MAX_NOTES      (64u * 1024)
 #define MAX_HEADERS    128
@@ -44,7 +44,9 @@ struct disk_site {
 	uint32_t name, name_offset;
 	uint8_t trust, length;
 	uint8_t bytes[INSN_MAX_LENGTH];
-	uint8_t zero[7];
+	int8_t padding;
+	uint8_t padding_bytes[INSN_FAR_JUMP];
+	uint8_t zero[1];
 };
 
 _Static_assert(sizeof(struct disk_header) == 56, "no holes");
@@ -186,10 +188,15 @@ static bool check_site(const struct disk_site *disk, int fd, uint64_t strings_si
 		return false;
 	if (read_at(fd, disk->offset, now, disk->length) < 0 || memcmp(now, disk->bytes, disk->length))
 		return false;
+	if (disk->padding && (read_at(fd, disk->offset + disk->length + (uint64_t)(int64_t)disk->padding, now, INSN_FAR_JUMP) < 0 ||
+			      memcmp(now, disk->padding_bytes, INSN_FAR_JUMP)))
+		return false;
 	ret->offset = disk->offset;
 	ret->trust = disk->trust;
 	ret->name = disk->name;
 	ret->name_offset = disk->name_offset;
+	ret->padding = disk->padding;
+	memcpy(ret->padding_bytes, disk->padding_bytes, INSN_FAR_JUMP);
 	return true;
 }
 
@@ -255,9 +262,11 @@ static void put_site(const struct insn_site *site, void *to)
 		.name_offset = site->name_offset,
 		.trust = site->trust,
 		.length = site->length,
+		.padding = site->padding,
 	};
 
 	memcpy(disk.bytes, site->bytes, sizeof(disk.bytes));
+	memcpy(disk.padding_bytes, site->padding_bytes, sizeof(disk.padding_bytes));
 	memcpy(to, &disk, sizeof(disk));
 }
 

@@ -98,6 +98,7 @@ int insn_decode(const uint8_t *code, size_t len, uint64_t vaddr, struct insn_dec
 	ret->length = z.length;
 	ret->flow = (uint8_t)flow_of(&z);
 	ret->kind = (uint8_t)kind_of(&z);
+	ret->is_nop = z.mnemonic == ZYDIS_MNEMONIC_NOP;
 	ret->is_computed = ret->flow == INSN_FLOW_JUMP_INDIRECT && is_computed(&z);
 	ret->has_target = z.raw.imm[0].is_relative;
 	if (ret->has_target)

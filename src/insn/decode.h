@@ -22,6 +22,7 @@ struct insn_decoded {
 	uint8_t length;
 	uint8_t flow;	  /* enum insn_next */
 	uint8_t kind;	  /* enum insn_kind */
+	bool is_nop;	  /* of any length */
 	bool has_target;  /* direct branch */
 	bool has_address; /* refers to a fixed address: RIP-relative, or absolute as in jmp *table(,%rax,8) */
 	bool is_computed; /* INSN_FLOW_JUMP_INDIRECT through a register or an indexed table: a switch, or a tail call */

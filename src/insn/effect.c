@@ -8,9 +8,16 @@
 
 #include "insn/decode.h"
 
-static bool leaves_user_mode(ZydisMnemonic mnemonic)
+static bool is_not_stepped(ZydisMnemonic mnemonic)
 {
 	switch ((int)mnemonic) {
+	case ZYDIS_MNEMONIC_PUSHF: /* these: see is_refused() in places.c */
+	case ZYDIS_MNEMONIC_PUSHFQ:
+	case ZYDIS_MNEMONIC_POPF:
+	case ZYDIS_MNEMONIC_POPFQ:
+	case ZYDIS_MNEMONIC_IRET:
+	case ZYDIS_MNEMONIC_IRETD:
+	case ZYDIS_MNEMONIC_IRETQ:
 	case ZYDIS_MNEMONIC_SYSCALL:
 	case ZYDIS_MNEMONIC_SYSENTER:
 	case ZYDIS_MNEMONIC_INT:
@@ -130,7 +137,7 @@ int insn_effect_of(const uint8_t *code, size_t len, const struct insn_regs *regs
 	    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code, len, &z, ops)))
 		return -EILSEQ;
 
-	*ret = (struct insn_effect){ .length = z.length, .leaves = leaves_user_mode(z.mnemonic) };
+	*ret = (struct insn_effect){ .length = z.length, .leaves = is_not_stepped(z.mnemonic) };
 	for (unsigned i = 0; i < z.operand_count; i++)
 		add_operand(&z, &ops[i], regs, ret);
 	if (is_special(&z, ops))

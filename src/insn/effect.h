@@ -20,7 +20,7 @@ struct insn_range {
 struct insn_effect {
 	uint8_t length;
 	bool unknown; /* may write what cannot be told in advance: count it as a change of memory */
-	bool leaves;  /* enters the kernel (SYSCALL, INT n) or finds out about the host (RDTSC...): no step of a loop */
+	bool leaves;  /* enters the kernel (SYSCALL, INT n), finds out about the host (RDTSC...) or about steps (PUSHF...): no step of a loop */
 	bool reads_unknown; /* may read what cannot be told in advance */
 	uint8_t count, n_reads;
 	struct insn_range writes[INSN_MAX_WRITES], reads[INSN_MAX_READS];

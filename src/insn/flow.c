@@ -8,7 +8,7 @@
 
 #include "insn/decode.h"
 
-enum mark { UNKNOWN = 0, BEGIN, INSIDE, TABLE };
+enum mark { UNKNOWN = 0, BEGIN, INSIDE, TABLE, TAKEN };
 
 #define MAX_TABLE_ENTRIES  65536
 #define FUNCTION_ALIGNMENT 16
@@ -321,6 +321,47 @@ int insn_flow_follow_tables(struct insn_flow *flow)
 		sort_unique(&flow->tables);
 	} while (r == 0 && flow->tables.count > before);
 	return r;
+}
+
+static bool is_padding(const struct insn_flow *flow, uint64_t vaddr)
+{
+	enum mark m = flow->marks[vaddr - flow->start];
+
+	return m == UNKNOWN || m == TAKEN;
+}
+
+/* The end of the no-operations at vaddr, with known code before and behind them; vaddr: it is something else. */
+static uint64_t padding_end(const struct insn_flow *flow, uint64_t vaddr)
+{
+	struct insn_decoded d;
+	uint64_t at = vaddr;
+
+	if (at == flow->start || is_padding(flow, at - 1))
+		return vaddr;
+	while (at < flow->end && is_padding(flow, at)) {
+		if (decode_at(flow, at, &d) < 0 || !d.is_nop)
+			return vaddr;
+		at += d.length;
+	}
+	return at == flow->end || insn_flow_starts_at(flow, at) ? at : vaddr;
+}
+
+uint64_t insn_flow_take_padding(struct insn_flow *flow, uint64_t vaddr, size_t len)
+{
+	uint64_t first = vaddr - flow->start > 128 ? vaddr - 128 : flow->start, end, at;
+
+	if (flow->computed_jumps > flow->resolved_tables)
+		return 0;
+	for (uint64_t run = first; run < flow->end && (run <= vaddr || run - vaddr <= 127); run++) {
+		end = padding_end(flow, run);
+		for (at = run; at < end && flow->marks[at - flow->start] == TAKEN; at++)
+			;
+		if (end - at < len || (at > vaddr && at - vaddr > 127))
+			continue;
+		memset(flow->marks + (at - flow->start), TAKEN, len);
+		return at;
+	}
+	return 0;
 }
 
 enum insn_trust insn_flow_judge(const struct insn_flow *flow, uint64_t opcode, uint64_t *ret_start)

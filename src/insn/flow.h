@@ -57,6 +57,12 @@ bool insn_flow_starts_at(const struct insn_flow *flow, uint64_t vaddr);
 bool insn_flow_covers(const struct insn_flow *flow, uint64_t vaddr);
 
 /*
+ * Takes padding, once all flow has been followed: `len` bytes that no flow reaches, of no-operations between instructions, which begin within
+ * [-128, 127] of vaddr. 0: there is none, or where the region's computed jumps lead is not known.
+ */
+uint64_t insn_flow_take_padding(struct insn_flow *flow, uint64_t vaddr, size_t len);
+
+/*
  * An opcode that flow has not reached: INSN_LIKELY when there is a way to it that is not known (a computed jump without
  * its table; in a region that is not one function but has known code, any entry), and the bytes from the end of the
  * known instruction before to the beginning of the known one behind are seamless code. *ret_start is then where the

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #define INSN_MAX_LENGTH 15
+#define INSN_FAR_JUMP   5 /* length of a jump with a distance of 32 bits */
 
 enum insn_kind {
 	INSN_NONE = 0,
@@ -74,6 +75,12 @@ struct insn_site {
 	uint8_t opcode_at;		/* where in the instruction the opcode bytes begin (after the prefixes) */
 	int32_t fallback;		/* XBEGIN: displacement of the abort handler from the end of the instruction */
 	uint8_t bytes[INSN_MAX_LENGTH]; /* the original bytes; the rest is zero */
+	/*
+	 * CPUID, where there is some: padding that is never executed, in reach of a jump of two bytes in the instruction's place and with
+	 * room for a jump of five. Its distance from the end of the instruction, 0: none; and the bytes that are there.
+	 */
+	int8_t padding;
+	uint8_t padding_bytes[INSN_FAR_JUMP];
 	uint32_t name;			/* offset of the function's name in the map's strings; 0: unknown */
 	uint32_t name_offset;		/* distance from the function's start */
 };

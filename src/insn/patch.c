@@ -78,16 +78,15 @@ int insn_traps_copy(struct insn_traps *to, const struct insn_traps *from)
 	return 0;
 }
 
-/* The index of the first trap at or behind address. */
-static size_t lower_bound(const struct insn_traps *traps, uint64_t address)
+size_t insn_traps_from(const struct insn_traps *traps, uint64_t address)
 {
 	return LOWER_BOUND(traps->items, traps->count, address, address);
 }
 
 void insn_traps_unmap(struct insn_traps *traps, uint64_t address, uint64_t len)
 {
-	size_t first = lower_bound(traps, address);
-	size_t last = len > UINT64_MAX - address ? traps->count : lower_bound(traps, address + len);
+	size_t first = insn_traps_from(traps, address);
+	size_t last = len > UINT64_MAX - address ? traps->count : insn_traps_from(traps, address + len);
 
 	if (last > first)
 		memmove(traps->items + first, traps->items + last, (traps->count - last) * sizeof(*traps->items));
@@ -112,6 +111,23 @@ static int open_gap(struct insn_traps *traps, size_t at, size_t more)
 	return 0;
 }
 
+int insn_traps_add(struct insn_traps *traps, uint64_t address, const struct insn_site *site)
+{
+	size_t at = insn_traps_from(traps, address);
+	int r = open_gap(traps, at, 1);
+
+	if (r == 0)
+		traps->items[at] = (struct insn_trap){ .address = address, .site = *site };
+	return r;
+}
+
+bool insn_traps_jumps(const struct insn_traps *traps, uint64_t address)
+{
+	size_t at = insn_traps_from(traps, address);
+
+	return at < traps->count && traps->items[at].address == address && traps->items[at].jumps;
+}
+
 static size_t count_replaced(const struct insn_map *map, unsigned kinds, size_t first, size_t last)
 {
 	size_t n = 0;
@@ -133,7 +149,7 @@ int insn_traps_map(struct insn_traps *traps, const struct insn_map *map, unsigne
 	first = insn_map_lower_bound(map, offset);
 	last = insn_map_lower_bound(map, offset + len);
 	insn_traps_unmap(traps, address, len);
-	at = lower_bound(traps, address);
+	at = insn_traps_from(traps, address);
 	r = open_gap(traps, at, count_replaced(map, kinds, first, last));
 	if (r < 0)
 		return r;
@@ -154,7 +170,7 @@ const struct insn_site *insn_traps_find(const struct insn_traps *traps, uint64_t
 	if (next == 0)
 		return NULL;
 	trap = &traps->items[next - 1];
-	if (address - trap->address != trap->site.opcode_at)
+	if (trap->jumps || address - trap->address != trap->site.opcode_at)
 		return NULL;
 	*ret_start = trap->address;
 	return &trap->site;

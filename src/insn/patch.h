@@ -15,7 +15,8 @@
 
 #include "insn/map.h"
 
-#define INSN_TRAP 0xcc
+#define INSN_TRAP	0xcc
+#define INSN_NEAR_JUMP	0xeb /* with a distance of 8 bits */
 
 /* One write: INSN_TRAP at a guest address. */
 struct insn_patch {
@@ -49,6 +50,7 @@ struct insn_traps {
 struct insn_trap {
 	uint64_t address; /* of the first byte of the instruction */
 	struct insn_site site;
+	bool jumps; /* there is a jump to code that answers, and no trap */
 };
 
 void insn_traps_deinit(struct insn_traps *traps);
@@ -59,6 +61,12 @@ int insn_traps_copy(struct insn_traps *to, const struct insn_traps *from);
 int insn_traps_map(struct insn_traps *traps, const struct insn_map *map, unsigned kinds, uint64_t offset, uint64_t len,
 		   uint64_t address);
 void insn_traps_unmap(struct insn_traps *traps, uint64_t address, uint64_t len);
+/* Notes one that is of no mapping's file. 0 or -ENOMEM. */
+int insn_traps_add(struct insn_traps *traps, uint64_t address, const struct insn_site *site);
+/* The index of the first one at or behind the address. */
+size_t insn_traps_from(const struct insn_traps *traps, uint64_t address);
+/* Is an instruction that begins there replaced by a jump? */
+bool insn_traps_jumps(const struct insn_traps *traps, uint64_t address);
 /* The site whose INSN_TRAP is at the address, which is RIP - 1 when it traps; NULL: none. *ret_start is where the instruction begins. */
 const struct insn_site *insn_traps_find(const struct insn_traps *traps, uint64_t address, uint64_t *ret_start);
 

@@ -26,10 +26,13 @@ static bool is_string(uint8_t opcode)
 	return (opcode >= 0xa4 && opcode <= 0xa7) || (opcode >= 0xaa && opcode <= 0xaf) || (opcode >= 0x6c && opcode <= 0x6f);
 }
 
-/* INT3, INT n, INT1, HLT, PUSHF. */
+/*
+ * INT3, INT n, INT1, HLT; PUSHF, which shows the trap flag of the step; POPF and IRET, of which the kernel believes that the flag is the
+ * program's: a step that something else comes before leaves it set (is_setting_trap_flag() in step.c).
+ */
 static bool is_refused(uint8_t opcode)
 {
-	return opcode == 0xcc || opcode == 0xcd || opcode == 0xf1 || opcode == 0xf4 || opcode == 0x9c;
+	return opcode == 0xcc || opcode == 0xcd || opcode == 0xf1 || opcode == 0xf4 || opcode == 0x9c || opcode == 0x9d || opcode == 0xcf;
 }
 
 bool insn_is_steppable(const uint8_t *code, size_t len, bool *ret_repeats)

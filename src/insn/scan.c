@@ -41,6 +41,8 @@ struct scan {
 	size_t count, room;
 	struct region *regions;
 	size_t region_count;
+	uint64_t taken[256]; /* padding between functions, as far as it has a use */
+	size_t taken_count;
 	struct insn_map *map;
 };
 
@@ -357,6 +359,76 @@ static uint64_t known_start(const struct insn_flow *flow, uint64_t vaddr)
 	return 0;
 }
 
+static bool is_taken(const struct scan *s, uint64_t vaddr)
+{
+	for (size_t i = 0; i < s->taken_count; i++)
+		if (s->taken[i] == vaddr)
+			return true;
+	return false;
+}
+
+/* Nothing but no-operations from one function's end to the beginning of the next. */
+static bool is_padding(const struct scan *s, uint64_t vaddr, uint64_t end)
+{
+	struct insn_decoded d;
+	const uint8_t *code;
+	size_t len;
+
+	for (; vaddr < end; vaddr += d.length) {
+		code = insn_image_at(&s->image, vaddr, &len);
+		if (!code || insn_decode(code, len < INSN_MAX_LENGTH ? len : INSN_MAX_LENGTH, vaddr, &d) < 0 || !d.is_nop)
+			return false;
+	}
+	return vaddr == end;
+}
+
+/* Padding behind the i-th function, in reach of vaddr: 0 when there is none, or no more. */
+static uint64_t take_behind(struct scan *s, size_t i, uint64_t vaddr)
+{
+	uint64_t at, end;
+
+	if (i + 1 >= s->image.function_count)
+		return 0;
+	at = s->image.functions[i].end;
+	end = s->image.functions[i + 1].start;
+	if (end <= at || end - at > INSN_MAX_LENGTH || !is_padding(s, at, end))
+		return 0;
+	while (is_taken(s, at))
+		at += INSN_FAR_JUMP;
+	if (at > end || end - at < INSN_FAR_JUMP || (at < vaddr ? vaddr - at > 128 : at - vaddr > 127) || s->taken_count == ARRAY_SIZE(s->taken))
+		return 0;
+	s->taken[s->taken_count++] = at;
+	return at;
+}
+
+static uint64_t take_around_function(struct scan *s, uint64_t vaddr)
+{
+	size_t i = UPPER_BOUND(s->image.functions, s->image.function_count, start, vaddr);
+	uint64_t at = 0;
+
+	if (i > 1)
+		at = take_behind(s, i - 2, vaddr);
+	return at || i == 0 ? at : take_behind(s, i - 1, vaddr);
+}
+
+/* Where the far jump goes that stands for a CPUID. 0 or -ENOMEM. */
+static int take_padding(struct scan *s, struct insn_flow *flow, struct insn_site *site)
+{
+	uint64_t end = site->vaddr + site->length, at;
+	size_t len;
+
+	at = take_around_function(s, end);
+	if (at == 0 && flow->computed_jumps > flow->resolved_tables && insn_flow_follow_tables(flow) < 0)
+		return -ENOMEM;
+	if (at == 0)
+		at = insn_flow_take_padding(flow, end, INSN_FAR_JUMP);
+	if (at == 0)
+		return 0;
+	site->padding = (int8_t)(at - end);
+	memcpy(site->padding_bytes, insn_image_at(&s->image, at, &len), INSN_FAR_JUMP);
+	return 0;
+}
+
 static int add_site(struct scan *s, const struct insn_site *found)
 {
 	const struct insn_segment *seg = insn_image_segment(&s->image, found->vaddr);
@@ -373,7 +445,7 @@ static int add_site(struct scan *s, const struct insn_site *found)
 }
 
 /* Decodes at `start` and takes it when its opcode is at `opcode`: 1, 0, or -ENOMEM. */
-static int try_site(struct scan *s, uint64_t start, uint64_t opcode, enum insn_trust trust)
+static int try_site(struct scan *s, struct insn_flow *flow, uint64_t start, uint64_t opcode, enum insn_trust trust)
 {
 	struct insn_site site;
 	size_t len;
@@ -385,32 +457,34 @@ static int try_site(struct scan *s, uint64_t start, uint64_t opcode, enum insn_t
 	if (start + site.opcode_at != opcode)
 		return 0;
 	site.trust = (uint8_t)trust;
+	if (site.kind == INSN_CPUID && site.opcode_at == 0 && trust == INSN_CERTAIN && take_padding(s, flow, &site) < 0)
+		return -ENOMEM;
 	r = add_site(s, &site);
 	return r < 0 ? r : 1;
 }
 
 /* Not reached: a likely instruction, or the bare opcode, unsure; nothing when likely code has it as a part of something
  * else. */
-static int judge_candidate(struct scan *s, const struct insn_flow *flow, uint64_t opcode)
+static int judge_candidate(struct scan *s, struct insn_flow *flow, uint64_t opcode)
 {
 	uint64_t start;
 	int r;
 
 	if (insn_flow_judge(flow, opcode, &start) == INSN_LIKELY) {
-		r = try_site(s, start, opcode, INSN_LIKELY);
+		r = try_site(s, flow, start, opcode, INSN_LIKELY);
 		return r < 0 ? r : 0;
 	}
 	/* RDPID is RDSEED's opcode behind F3. */
 	if (opcode > flow->start && !insn_flow_covers(flow, opcode - 1)) {
-		r = flow->code[opcode - 1 - flow->start] == 0xf3 ? try_site(s, opcode - 1, opcode, INSN_UNSURE) : 0;
+		r = flow->code[opcode - 1 - flow->start] == 0xf3 ? try_site(s, flow, opcode - 1, opcode, INSN_UNSURE) : 0;
 		if (r)
 			return r < 0 ? r : 0;
 	}
-	r = try_site(s, opcode, opcode, INSN_UNSURE);
+	r = try_site(s, flow, opcode, opcode, INSN_UNSURE);
 	return r < 0 ? r : 0;
 }
 
-static int settle_candidate(struct scan *s, const struct insn_flow *flow, uint64_t opcode)
+static int settle_candidate(struct scan *s, struct insn_flow *flow, uint64_t opcode)
 {
 	uint64_t start;
 	int r;
@@ -418,7 +492,7 @@ static int settle_candidate(struct scan *s, const struct insn_flow *flow, uint64
 	if (!insn_flow_covers(flow, opcode))
 		return judge_candidate(s, flow, opcode);
 	start = known_start(flow, opcode);
-	r = start ? try_site(s, start, opcode, INSN_CERTAIN) : 0;
+	r = start ? try_site(s, flow, start, opcode, INSN_CERTAIN) : 0;
 	return r < 0 ? r : 0;
 }
 

@@ -34,6 +34,8 @@ build shared insn_shared.c -L. -linsn -Wl,-rpath,"$work"
 build liball.so insn_all.c -Dmain=insn_all_main -shared -fPIC
 build all-shared insn_host.c -DLINKED -L. -lall -Wl,-rpath,"$work"
 build all-dlopen insn_host.c
+build linker.so insn_linker.c -fno-stack-protector -shared -nostdlib -fPIC -Wl,-e,start
+build linked insn_hot.c -Wl,--dynamic-linker,"$work/linker.so"
 
 # Does the processor help here?
 ways=replace
@@ -95,6 +97,30 @@ for control in "" "$hermit run --keep-instructions --"; do
 	done | grep '^rdtsc ' | sort -u > native
 	[ "$(wc -l < native)" = 2 ] || fail "'$control' gives the same each time: these tests show nothing"
 done
+
+# CPUID in a dynamic linker is answered without a trap, where there is padding and the vDSO has an unused end: by the same answers, and all
+# else is as the instruction leaves it, also where the code is stepped through.
+room=$(python3 -c '
+import struct
+for line in open("/proc/self/maps"):
+	if line.endswith("[vdso]\n"):
+		start, end = (int(x, 16) for x in line.split()[0].split("-"))
+with open("/proc/self/mem", "rb") as memory:
+	memory.seek(start)
+	image = memory.read(end - start)
+headers, = struct.unpack_from("<Q", image, 40)
+size, count = struct.unpack_from("<HH", image, 58)
+print(-(headers + size * count) % 4096)')
+[ "$room" -gt 1000 ] || echo "the vDSO has $room unused bytes here: CPUID traps everywhere"
+for options in "" --cpu=baseline "--chaos --preempt=steps --seed=3" --preempt=functions; do
+	same "$options" ./linked
+	expect_out "compared 650, different 0
+text $([ "$room" -gt 1000 ] && echo 235 || echo 204) 204" "CPUID in the linker, $options"
+done
+run "$hermit" run --log-events=events.1 -- ./linked
+[ "$room" -le 1000 ] || [ "$("$hermit" log-print events.1 | grep -c instruction=cpuid)" -lt 1250 ] || fail "CPUID in the linker: all of them have trapped"
+run ./linked
+grep -q '^text 15 15$' out || fail "the text is another one natively"
 
 # Data that looks like an instruction stays; functions with jump tables and instructions across pages do what they do; faults and signals of
 # the program's own are its own, and blocking or ignoring them does not keep it from an answer.

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "insn/decode.h"
 #include "insn/effect.h"
+#include "insn/places.h"
 
 static void add(struct insn_map *map, uint64_t offset, enum insn_trust trust, const char *bytes, size_t len)
 {
@@ -253,5 +254,46 @@ Test(effect, reads_are_known_in_advance)
 				     (unsigned long)effect.reads[0].address);
 			cr_assert_eq(effect.reads[0].len, read_rows[i].size, "%s", read_rows[i].what);
 		}
+	}
+}
+
+Test(traps, a_jump_is_no_trap)
+{
+	struct insn_traps traps = { 0 };
+	struct insn_map *map = sample();
+	const struct insn_site added = { .kind = INSN_CPUID, .trust = INSN_CERTAIN, .length = 2, .bytes = { 0x0f, 0xa2 } };
+	uint64_t start;
+
+	cr_assert_eq(insn_traps_map(&traps, map, INSN_KINDS_ALL, 0, 0x3000, 0x7f0000), 0);
+	cr_assert_eq(insn_traps_add(&traps, 0x7f0200, &added), 0);
+	cr_assert_eq(traps.count, 4);
+	cr_assert_eq(insn_traps_from(&traps, 0x7f0200), 1);
+	cr_assert(insn_traps_find(&traps, 0x7f0200, &start) && start == 0x7f0200);
+	cr_assert(!insn_traps_jumps(&traps, 0x7f0200));
+	traps.items[1].jumps = true;
+	cr_assert_null(insn_traps_find(&traps, 0x7f0200, &start));
+	cr_assert(insn_traps_jumps(&traps, 0x7f0200) && !insn_traps_jumps(&traps, 0x7f0201) && !insn_traps_jumps(&traps, 0x800000));
+	insn_traps_deinit(&traps);
+	insn_map_free(map);
+}
+
+/* Two lists say what is not stepped, the one of what stops a look, the other of points: they agree on flags. */
+Test(effect, what_has_to_do_with_the_trap_flag_is_not_stepped)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		bool stepped;
+	} rows[] = { { "\x9c", 1, false }, { "\x66\x9c", 2, false }, { "\x9d", 1, false },    { "\x48\xcf", 2, false },
+		     { "\xcf", 1, false }, { "\x9f", 1, true },	  { "\x9e", 1, true }, { "\x50", 1, true } };
+	struct insn_regs regs = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct insn_effect effect;
+		bool repeats;
+
+		cr_assert_eq(insn_effect_of((const uint8_t *)rows[i].bytes, rows[i].len, &regs, &effect), 0);
+		cr_assert_eq(!effect.leaves, rows[i].stepped, "row %zu", i);
+		cr_assert_eq(insn_is_steppable((const uint8_t *)rows[i].bytes, rows[i].len, &repeats), rows[i].stepped, "row %zu", i);
 	}
 }

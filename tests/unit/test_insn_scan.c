@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
@@ -137,4 +138,61 @@ Test(scan, damaged_files_do_no_harm)
 		if (insn_scan_elf(copy, kept, &map) == 0)
 			map = insn_map_free(map);
 	}
+}
+
+/*
+ * Functions with no-operations near CPUID: behind the function; between its instructions; where a branch leads to them (so they are executed);
+ * too few of them; too far away. Each is followed by one that gives nothing.
+ */
+#define FUNCTION(name, body)                                                                                           \
+	".globl " name "\n.type " name ", @function\n" name ":\n.cfi_startproc\n" body ".cfi_endproc\n.size " name      \
+	", . - " name "\n"
+#define BARRIER(name) FUNCTION(name, ".fill 160, 1, 0xf4\n")
+
+__asm__(".text\n" BARRIER("barrier_0") FUNCTION("pad_behind", "cpuid\nret\n") ".nops 11, 8\n" BARRIER("barrier_1")
+		FUNCTION("pad_between", "test %eax, %eax\nje 1f\ncpuid\njmp 2f\n.nops 7\n1: cpuid\n2: ret\n") BARRIER("barrier_2")
+			FUNCTION("pad_executed", "test %eax, %eax\nje 1f\nret\n1: .nops 7\ncpuid\nret\n") BARRIER("barrier_3")
+				FUNCTION("pad_short", "cpuid\nret\n") ".nops 4\n" BARRIER("barrier_4")
+					FUNCTION("pad_far", "cpuid\n.fill 127, 1, 0x90\nret\n") ".nops 9\n" BARRIER("barrier_5"));
+
+extern const uint8_t pad_behind[], pad_between[], pad_executed[], pad_short[], pad_far[], barrier_0[];
+
+/* The site `at` bytes behind the address of a function of this program. */
+static const struct insn_site *site_in(const struct insn_map *map, const uint8_t *function, size_t at)
+{
+	for (size_t i = 0; i < map->count; i++)
+		if (!memcmp(insn_map_function(map, &map->sites[i]), "pad_", 4) &&
+		    map->sites[i].vaddr % 4096 == (uint64_t)(uintptr_t)(function + at) % 4096)
+			return &map->sites[i];
+	cr_assert_fail("there is no site");
+	return NULL;
+}
+
+Test(scan, padding_is_what_no_flow_reaches)
+{
+	const struct {
+		const uint8_t *function;
+		size_t at;
+		int padding;
+	} rows[] = {
+		{ pad_behind, 0, 1 },	/* behind the RET */
+		{ pad_between, 4, 2 },	/* behind the JMP */
+		{ pad_between, 15, 0 }, /* seven bytes are one jump's, not two's */
+		{ pad_executed, 12, 0 },
+		{ pad_short, 0, 0 },
+		{ pad_far, 0, 0 }, /* 128 bytes away; 127 are the most */
+	};
+	struct insn_map *map;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	cr_assert_eq(insn_scan_fd(fd, &map), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct insn_site *site = site_in(map, rows[i].function, rows[i].at);
+
+		cr_assert_eq(site->padding, rows[i].padding, "row %zu: %d", i, site->padding);
+		if (site->padding)
+			cr_assert(!memcmp(site->padding_bytes, rows[i].function + rows[i].at + 2 + site->padding, INSN_FAR_JUMP));
+	}
+	(void)insn_map_free(map);
+	(void)close(fd);
 }

@@ -15,6 +15,7 @@
 #include <sys/user.h>
 #include <unistd.h>
 
+#include "backend/notify/inline_cpuid.h"
 #include "backend/notify/points.h"
 #include "backend/notify/vdso.h"
 #include "base/cleanup.h"
@@ -23,7 +24,7 @@
 enum { AUXV_MAX = 64, PAGE = 4096, VDSO_SIZE = 2 * PAGE };
 
 struct auxv {
-	uint64_t random, vdso; /* addresses, 0 when missing */
+	uint64_t random, vdso, linker; /* addresses, 0 when missing */
 	size_t n;
 	Elf64_auxv_t entries[AUXV_MAX];
 };
@@ -46,6 +47,8 @@ static int read_auxv(struct notify *n, pid_t tid, struct auxv *auxv)
 			auxv->random = auxv->entries[i].a_un.a_val;
 		else if (auxv->entries[i].a_type == AT_SYSINFO_EHDR)
 			auxv->vdso = auxv->entries[i].a_un.a_val;
+		else if (auxv->entries[i].a_type == AT_BASE)
+			auxv->linker = auxv->entries[i].a_un.a_val;
 	}
 	auxv->n = i;
 	return 0;
@@ -189,6 +192,8 @@ int notify_exec_setup(struct guest *g, int task, const struct exec_image *image,
 		r = redirect_vdso(notify_of(g), t, &auxv);
 	if (r == 0)
 		r = text_replace(notify_of(g), t, 0, UINT64_MAX, ret_found);
+	if (r == 0 && image->processor && auxv.vdso)
+		r = inline_cpuid_put(notify_of(g), t, auxv.linker, image->processor);
 	if (r == 0 && code_places_are_wanted(notify_of(g), t))
 		r = code_places_put(notify_of(g), t, 0, UINT64_MAX);
 	return r;

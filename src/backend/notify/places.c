@@ -151,13 +151,15 @@ static int put_one(struct notify *n, struct task_code *code, const struct code_a
 {
 	uint64_t address = area->start + (in_file->offset - area->offset);
 	struct code_place *grown, *place;
+	uint8_t original;
 	size_t at;
 
 	if (in_file->offset < area->offset || in_file->offset - area->offset >= area->end - area->start)
 		return 0;
 	place = code_place_find(code, address);
 	if (!place) {
-		if (!write_breakpoint(memory_fd, address, in_file->original))
+		original = insn_traps_jumps(&code->traps, address) ? INSN_NEAR_JUMP : in_file->original;
+		if (!write_breakpoint(memory_fd, address, original))
 			return 0;
 		grown = code->n_places % PLACES_STEP ? code->places
 						     : reallocarray(code->places, code->n_places + PLACES_STEP, sizeof(*grown));
@@ -167,7 +169,7 @@ static int put_one(struct notify *n, struct task_code *code, const struct code_a
 		at = lower_bound(code, address);
 		place = &code->places[at];
 		memmove(place + 1, place, (code->n_places++ - at) * sizeof(*place));
-		*place = (struct code_place){ .address = address, .original = in_file->original };
+		*place = (struct code_place){ .address = address, .original = original };
 		n->guest.preempt_cost.placed++;
 	}
 	place->anchors |= anchors;

@@ -24,7 +24,7 @@ enum written { WRITTEN_NOW, WRITTEN_BEFORE, NOT_WRITTEN };
 /* Puts one patch into a copy of the text around it. */
 static enum written apply_patch(const struct insn_patch *patch, uint8_t *now)
 {
-	if (*now == INSN_TRAP)
+	if (*now == INSN_TRAP || (*now == INSN_NEAR_JUMP && patch->site->padding))
 		return WRITTEN_BEFORE;
 	if (*now != patch->original)
 		return NOT_WRITTEN;
