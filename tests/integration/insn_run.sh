@@ -54,7 +54,7 @@ same()
 	local n
 	for n in $(seq 1 "$runs"); do
 		progress "$n" "$runs" "$1 $2"
-		[ "$n" -le $((runs / 2)) ] || [ -n "$load_pids" ] || start_load
+		[ "$n" -le $((runs / 2)) ] || start_load
 		# shellcheck disable=SC2086 # options and a command
 		run "$hermit" run --log-events=events.$n $1 -- $2
 		cat out err > "result.$n"

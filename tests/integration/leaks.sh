@@ -5,20 +5,14 @@
 # HERMIT_LEAK_RUNS says how often (2; the full dose is 20).
 # shellcheck source-path=SCRIPTDIR
 . "$top_srcdir/tests/integration/lib.sh"
+# shellcheck source=tests/support/load.sh
+. "$top_srcdir/tests/support/load.sh"
 runs=${HERMIT_LEAK_RUNS:-2}
 list=$top_srcdir/tests/integration/leaks.list
-loops=()
 command -v python3 >/dev/null || {
 	echo "needs python3"
 	exit 77
 }
-
-calm()
-{
-	[ ${#loops[@]} = 0 ] || kill "${loops[@]}"
-	loops=()
-}
-trap 'calm 2>/dev/null; rm -rf "$work"' EXIT
 
 # One script for all: what a command says stands between lines with its number; each has a directory of its own.
 mkdir "$work/guest"
@@ -54,12 +48,7 @@ part()
 }
 
 for ((i = 1; i <= runs; i++)); do
-	if [ "$i" -gt $((runs / 2)) ] && [ ${#loops[@]} = 0 ]; then
-		for _ in 1 2; do
-			while :; do :; done &
-			loops+=("$!")
-		done
-	fi
+	[ "$i" -le $((runs / 2)) ] || start_load
 	hermit_run
 	expect 0 "run $i"
 	[ "$i" != 1 ] || cp "$work/out" "$work/first"
@@ -71,7 +60,7 @@ for ((i = 1; i <= runs; i++)); do
 	checks=$((checks + 1))
 	! grep 'not modelled: /' "$work/err" || fail "run $i: files that nobody models"
 done
-calm 2>/dev/null
+stop_load
 
 # The control. Between its two runs time passes, and files come into being: counters that the kernel has of such differ on the calmest machine.
 for i in 1 2; do

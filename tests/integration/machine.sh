@@ -5,6 +5,8 @@
 # HERMIT_MACHINE_RUNS says how often (20).
 # shellcheck source-path=SCRIPTDIR
 . "$top_srcdir/tests/integration/lib.sh"
+# shellcheck source=tests/support/load.sh
+. "$top_srcdir/tests/support/load.sh"
 runs=${HERMIT_MACHINE_RUNS:-20}
 guests=$PWD/guests
 mkdir "$guests"
@@ -17,31 +19,13 @@ hermit_run()
 	status=${PIPESTATUS[0]}
 }
 
-busy()
-{
-	while :; do :; done &
-	loops+=("$!")
-}
-
-calm()
-{
-	[ ${#loops[@]} = 0 ] || kill "${loops[@]}"
-	wait
-	loops=()
-}
-loops=()
-trap 'calm 2>/dev/null; rm -rf "$work"' EXIT
-
 # repeats WHAT ARGUMENTS...: runs with status 0, the second half under load; all say the same, and nothing was out of control.
 repeats()
 {
 	local what=$1 i
 	shift
 	for ((i = 0; i < runs; i++)); do
-		if [ "$i" = $((runs / 2)) ]; then
-			busy
-			busy
-		fi
+		[ "$i" -lt $((runs / 2)) ] || start_load
 		hermit_run "$@"
 		expect 0 "$what, run $i"
 		[ "$i" != 0 ] || cp "$work/out" "$work/first"
@@ -51,7 +35,7 @@ repeats()
 			fail "$what, run $i: not the same as the first"
 		fi
 	done
-	calm 2>/dev/null
+	stop_load
 	checks=$((checks + 1))
 	! grep "not modelled: /" "$work/err" || fail "$what: files that nobody models"
 	checks=$((checks + 1))

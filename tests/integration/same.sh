@@ -10,26 +10,12 @@
 # control), "# options: OPTION..." (of hermit run).
 # shellcheck disable=SC2046,SC2086,SC2010 # lists of words
 . "$top_srcdir/tests/integration/lib.sh"
+# shellcheck source=tests/support/load.sh
+. "$top_srcdir/tests/support/load.sh"
 chmod 711 "$work" # cases that are not root
 export source=$top_srcdir/tests/same
 runs=${HERMIT_SAME_RUNS:-4}
-loops=
 skipped=0
-
-start_load()
-{
-	while :; do :; done &
-	loops=$!
-	while :; do :; done &
-	loops="$loops $!"
-}
-
-stop_load()
-{
-	[ -z "$loops" ] || kill $loops
-	loops=
-}
-trap 'stop_load; rm -rf "$work"' EXIT
 
 head_line()
 {
@@ -158,7 +144,7 @@ for name in $(cases); do
 		continue
 	fi
 	for n in $(seq "$runs"); do
-		[ "$n" -ne $((runs / 2 + 1)) ] || start_load
+		[ "$n" -le $((runs / 2)) ] || start_load
 		progress "$n" "$runs" "$name"
 		once "$n"
 		[ "$status" != 77 ] || break

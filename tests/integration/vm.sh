@@ -6,26 +6,14 @@
 # HERMIT_VM_RUNS says how often (4; the full dose is 20), HERMIT_VM_GUESTS which ones (all).
 # shellcheck source-path=SCRIPTDIR
 . "$top_srcdir/tests/integration/lib.sh"
+# shellcheck source=tests/support/load.sh
+. "$top_srcdir/tests/support/load.sh"
 runs=${HERMIT_VM_RUNS:-4}
 guests=$PWD/guests
 mkdir "$guests" "$work/native"
-loops=()
 # A run has niceness 0, whatever the caller's is: natively it is inherited.
 renice -n 0 -p $$ >/dev/null 2>&1
 [ "$(nice)" = 0 ] || { echo "skipped: the caller's niceness is $(nice), and may not be put back to 0"; exit 77; }
-
-busy()
-{
-	while :; do :; done &
-	loops+=("$!")
-}
-
-calm()
-{
-	[ ${#loops[@]} = 0 ] || kill "${loops[@]}"
-	loops=()
-}
-trap 'calm 2>/dev/null; rm -rf "$work"' EXIT
 
 hermit_run()
 {
@@ -57,10 +45,7 @@ linux_words()
 for name in ${HERMIT_VM_GUESTS:-$(cd "$top_srcdir/tests/guests" && ls vm_*.c | sed 's/\.c$//')}; do
 	cp "$top_builddir/tests/guests/$name" "$guests" || exit 99
 	for ((i = 1; i <= runs; i++)); do
-		if [ "$i" -gt $((runs / 2)) ] && [ ${#loops[@]} = 0 ]; then
-			busy
-			busy
-		fi
+		[ "$i" -le $((runs / 2)) ] || start_load
 		hermit_run
 		expect 0 "$name, run $i"
 		[ "$i" != 1 ] || cp "$work/out" "$work/first"
@@ -68,7 +53,7 @@ for name in ${HERMIT_VM_GUESTS:-$(cd "$top_srcdir/tests/guests" && ls vm_*.c | s
 		checks=$((checks + 1))
 		! grep -q '^hermit: uncontrolled' "$work/err" || fail "$name, run $i: something is not under control"
 	done
-	calm 2>/dev/null
+	stop_load
 	natively 1
 	natively 2
 	linux_words "$work/native.1" >"$work/native.words"

@@ -13,21 +13,18 @@ bundle debian 'cat /etc/os-release; dpkg -l | md5sum; apt-cache policy | head -5
 	cd /tmp && mktemp -u && for i in 1 2 3; do date +%N >f$i; done && tar czf t.tgz f1 f2 f3 && sha256sum t.tgz && ls -lai --full-time
 	find / -xdev -newer /tmp/f1 2>/dev/null | sort | head; ls -la --full-time / | md5sum; ps -e 2>/dev/null; df -h /tmp; mount | md5sum' \
 	'.root.readonly = true | .mounts += [{destination: "/tmp", type: "tmpfs", source: "tmpfs", options: ["size=8m"]}]'
-loops=
-trap 'kill $loops 2>/dev/null; rm -rf "$work"' EXIT
+# shellcheck source=tests/support/load.sh
+. "$top_srcdir/tests/support/load.sh"
+trap 'stop_load; clear_containers; cd /; rm -rf "$work"' EXIT
 for i in $(seq "$runs"); do
-	if [ "$i" = $((runs / 2 + 1)) ]; then
-		for _ in 1 2; do
-			while :; do :; done &
-			loops="$loops $!"
-		done
-	fi
+	[ "$i" -le $((runs / 2)) ] || start_load
 	progress "$i" "$runs"
 	run rt run --bundle debian debian
 	expect 0 "run $i"
 	[ "$i" != 1 ] || cp out first
 	ok "run $i is the same as the first" cmp first out
 done
+stop_load
 checks=$((checks + 1))
 grep -q bookworm first || fail "the chroot said nothing"
 finish

@@ -13,6 +13,8 @@ if [ "${1-}" != inside ]; then
 	exec unshare $map -p -f -m -i --mount-proc --kill-child bash "$0" inside
 fi
 . "$top_srcdir/tests/integration/lib.sh"
+# shellcheck source=tests/support/load.sh
+. "$top_srcdir/tests/support/load.sh"
 runs=${HERMIT_SOAK_RUNS:-1000}
 export TMPDIR=$work/tmp
 mkdir tmp here first programs
@@ -37,13 +39,7 @@ programs=(
 	'cd /tmp; date +%N >x; tar cf t x; tar tvf t'
 )
 
-loops=
-for _ in 1 2; do
-	while :; do :; done &
-	loops="$loops $!"
-done
-# shellcheck disable=SC2086 # numbers
-trap 'kill $loops 2>/dev/null; rm -rf "$work"' EXIT
+start_load
 # Those of everybody, when ours is the root, say nothing.
 cgroups()
 {
@@ -64,7 +60,7 @@ leftovers()
 	local me
 	(
 		me=$BASHPID
-		ps -eo pid=,ppid=,args= | awk -v known=" $$ $me $loops " -v me="$me" '$2 != me && !index(known, " " $1 " ") { print "process", $0 }'
+		ps -eo pid=,ppid=,args= | awk -v known=" $$ $me ${load_pids[*]} " -v me="$me" '$2 != me && !index(known, " " $1 " ") { print "process", $0 }'
 	)
 	diff mounts /proc/self/mountinfo
 	find tmp here /dev/shm -mindepth 1
