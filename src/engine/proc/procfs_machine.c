@@ -150,7 +150,7 @@ static int make_softirqs(const struct procfs_view *view, FILE *out)
 	for (size_t i = 0; i < ARRAY_SIZE(softirqs); i++) {
 		fprintf(out, "%12s:", softirqs[i]);
 		for (unsigned cpu = 0; cpu < machine_cpus(view->e); cpu++)
-			fprintf(out, " %10u", 0);
+			fprintf(out, " %10d", 0);
 		fputs("\n", out);
 	}
 	return 0;

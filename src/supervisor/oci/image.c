@@ -203,9 +203,10 @@ static int choose_manifest(struct image *image, struct error *err)
 		const json_t *entry = json_array_get(list, i);
 		const char *name = text_at(json_object_get(entry, "annotations"), "org.opencontainers.image.ref.name");
 
-		if (image->tag ? name && !strcmp(name, image->tag) : name && json_array_size(list) == 1)
-			found = entry;
-		if (found == entry && !image->tag && !(image->tag = strdup(name)))
+		if (!name || (image->tag ? strcmp(name, image->tag) != 0 : json_array_size(list) != 1))
+			continue;
+		found = entry;
+		if (!image->tag && !(image->tag = strdup(name)))
 			return no_memory(err);
 	}
 	if (!found)
