@@ -262,9 +262,36 @@ static int set_user(struct launch *l, const struct run_options *o, struct error 
 	return r;
 }
 
+/* A directory of the guest's where something of its own is mounted, as it is called without links. */
+static int add_mount_point(struct launch *l, const char *path)
+{
+	_cleanup_free_ char *real = realpath(path, NULL);
+
+	return strv_add(&l->mount_points, real ? real : path);
+}
+
+/* The rest of what is mounted there is the host's, in the copy-on-write view of it. */
+static int set_mount_points(struct launch *l, const struct run_options *o, struct error *err)
+{
+	static const char *const standard[] = { "/proc", "/sys", "/dev", "/tmp" };
+	_cleanup_free_ char *cwd = realpath(".", NULL);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(standard); i++)
+		r = strv_add(&l->mount_points, standard[i]);
+	for (size_t i = 0; r == 0 && i < l->n_mounts; i++)
+		r = add_mount_point(l, l->mounts[i].target);
+	for (size_t i = 0; r == 0 && i < o->writable.count; i++)
+		r = add_mount_point(l, o->writable.items[i]);
+	if (r == 0 && cwd && cwd[1] && !l->spec.cow_cwd)
+		r = strv_add(&l->mount_points, cwd);
+	return r < 0 ? error_errno(err, -r, "mount points") : 0;
+}
+
 static int set_files(struct launch *l, const struct run_options *o, struct error *err)
 {
 	struct container_spec *spec = &l->spec;
+	int r;
 
 	spec->root_kind = !strcmp(o->fs, "host") ? ROOT_HOST_DIRECT : ROOT_HOST_COW;
 	spec->cow_cwd = !strncmp(o->fs, "overlay", 7);
@@ -276,7 +303,8 @@ static int set_files(struct launch *l, const struct run_options *o, struct error
 	spec->writable = o->writable.items;
 	spec->n_writable = o->writable.count;
 	spec->private_tmp = !o->tmp;
-	return add_mounts(l, o, err);
+	r = add_mounts(l, o, err);
+	return r < 0 || spec->root_kind != ROOT_HOST_COW ? r : set_mount_points(l, o, err);
 }
 
 void launch_engine_options(const struct run_options *o, struct engine_options *engine)
@@ -374,6 +402,8 @@ int launch_init(struct launch *l, const struct run_options *o, struct error *err
 	if (r < 0)
 		return r;
 	launch_request_options(o, &l->request);
+	if (l->mount_points.count)
+		l->request.engine.mount_points = (const char *const *)l->mount_points.items;
 	l->request.engine.order = l->order;
 	l->request.spec = spec;
 	l->request.cache_dir = l->cache_dir = cache_directory();
@@ -384,6 +414,7 @@ void launch_clear(struct launch *l)
 {
 	strv_clear(&l->env);
 	strv_clear(&l->texts);
+	strv_clear(&l->mount_points);
 	machine_sys_clear(&l->sys);
 	free(l->mounts);
 	free(l->cache_dir);

@@ -18,6 +18,7 @@ struct launch {
 	struct run_request request;
 	struct container_spec spec;
 	struct strv env;
+	struct strv mount_points; /* what lists of mounts show; empty: all */
 	struct strv texts; /* strings that the spec points to */
 	struct container_mount *mounts;
 	size_t n_mounts;

@@ -57,13 +57,13 @@ varies()
 
 # --- calls ---
 repeats "calls" --cpus=3 --memory=2147483648 --hostname=box -- ./machine_calls 3 2147483648 box
-# It sets the host's name and clock, and how nice its group is: natively it must not be allowed to, and has a group of its own.
+# It asks for another name of the host, another clock and a broken page of memory, and changes how nice its group is: natively it must not be
+# allowed the former, and has a group of its own for the latter.
 harmless=(setsid -w)
 [ "$(id -u)" != 0 ] || harmless+=(setpriv --inh-caps=-all --bounding-set=-all)
 name_before=$(uname -n) nice_before=$(nice)
 varies "calls" "${harmless[@]}" "$guests/machine_calls" 3 2147483648 box
-checks=$((checks + 1))
-[ "$(grep -c . "$work/native1")" = "$(grep -c . "$work/first")" ] || fail "calls: natively it did not get to its end"
+ok "natively its calls are made" grep -q '^mapped at' "$work/native1" # it ends at strict seccomp
 ok "the control leaves the host alone" [ "$(uname -n) $(nice)" = "$name_before $nice_before" ]
 hermit_run --cpus=70 --memory=1GB -- ./machine_calls 70 1000000000 hermit
 expect 0 "calls on a machine of 70 processors"
@@ -173,6 +173,28 @@ cp "$work/out" "$work/first"
 	nice -n 9 taskset -c 0 "$hermit" run --tmp="$guests" --workdir=/tmp -- bash -c "$inherited" 2>"$work/err" </dev/null | cat >"$work/out"
 )
 ok "nothing of the caller's shows" diff "$work/first" "$work/out"
+
+# --- nothing of what else is mounted on the host ---
+map=
+[ "$(id -u)" = 0 ] || map=-r
+# shellcheck disable=SC2016,SC2086 # for the inner shells; an option or nothing
+if unshare $map -m true 2>/dev/null; then
+	mkdir ballast.d "$guests/below"
+	for mounted in '' "$work/ballast.d" "$guests/below"; do
+		status=0
+		unshare $map -m sh -c '[ -z "$1" ] || mount -t tmpfs none "$1" || exit 99; cd "$2" && exec "$0" run -- sh -c "
+			cat /proc/self/mountinfo /proc/mounts /proc/self/mountstats; df; findmnt; stat -c %d /proc /sys /dev"' \
+			"$hermit" "$mounted" "$guests" >"$work/out" 2>"$work/err" </dev/null || status=$?
+		expect 0 "with '$mounted' mounted"
+		[ -n "$mounted" ] || cp "$work/out" "$work/first"
+		case $mounted in
+		*below) ok "what is mounted in the directory that is written for real is listed" grep -q " $guests/below " "$work/out" ;;
+		*) ok "what is mounted on the host does not show: '$mounted'" diff "$work/first" "$work/out" ;;
+		esac
+	done
+else
+	echo "not looked at: what else is mounted on the host; unshare is not possible here"
+fi
 
 # --- what is not modelled ---
 hermit_run -- cat /proc/sys/kernel/bootloader_type

@@ -13,16 +13,16 @@ processors()
 
 start_load()
 {
-	local one both
+	local both i
 	[ ${#load_pids[@]} = 0 ] || return 0
 	load_processors=$(processors | paste -sd ,)
-	both=$(processors | head -n 2)
-	for one in $(echo "$both" "$both" | xargs -n 1 | head -n 2); do
+	mapfile -t -n 2 both < <(processors)
+	for i in 0 1; do
 		while :; do :; done &
 		load_pids+=("$!")
-		taskset -pc "$one" "$!" >/dev/null
+		taskset -pc "${both[i % ${#both[@]}]}" "$!" >/dev/null
 	done
-	taskset -pc "$(echo "$both" | paste -sd ,)" $$ >/dev/null
+	taskset -pc "$(IFS=,; echo "${both[*]}")" $$ >/dev/null
 }
 
 stop_load()

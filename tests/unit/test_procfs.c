@@ -265,6 +265,32 @@ Test(procfs, mountinfo)
 			 "23 21 259:1 /sys /proc/sys ro,nosuid,relatime - proc proc rw\n");
 }
 
+/* What the host has mounted in the tree that is shown is not in lists, and not counted. */
+Test(procfs, own_mounts)
+{
+	static const char *const points[] = { "/proc", "/data dir", NULL };
+	static const char text[] = "248 44 0:169 / / rw - overlay overlay rw\n"
+				   "249 248 0:170 / /data rw - overlay overlay rw\n"
+				   "250 249 0:171 / /data/proc rw - tmpfs tmpfs rw\n"
+				   "251 248 0:172 / /proc rw - proc proc rw\n"
+				   "252 251 0:172 /sys /proc/sys ro - proc proc rw\n"
+				   "253 248 0:173 / /process rw - tmpfs tmpfs rw\n"
+				   "254 248 0:174 / /data\\040dir rw - tmpfs tmpfs rw\n"
+				   "255 248 0:175 / /data\\011dir rw - tmpfs tmpfs rw\n";
+
+	engine->options.mount_points = points;
+	cr_assert_str_eq(shown("/proc/2/mountinfo", text, NULL),
+			 "20 19 259:0 / / rw,relatime - overlay overlay rw\n"
+			 "21 20 259:1 / /proc rw,relatime - proc proc rw\n"
+			 "22 21 259:1 /sys /proc/sys ro,relatime - proc proc rw\n"
+			 "23 20 259:2 / /data\\040dir rw,relatime - tmpfs tmpfs rw\n");
+	cr_assert_str_eq(shown("/proc/2/mounts", "overlay /data overlay rw 0 0\nproc /proc proc rw 0 0\n", NULL),
+			 "proc /proc proc rw,relatime 0 0\n");
+	cr_assert_str_eq(shown("/proc/2/mountstats",
+			       "device overlay mounted on /data with fstype overlay\ndevice proc mounted on /proc with fstype proc\n", NULL),
+			 "device proc mounted on /proc with fstype proc\n");
+}
+
 Test(procfs, mounts)
 {
 	cr_assert_str_eq(shown("/proc/2/mounts",

@@ -59,6 +59,39 @@ static const char *read_write(struct piece options)
 	return piece_until(&options, ',', &first) && piece_is(first, "ro") ? "ro" : "rw";
 }
 
+/* POINT is at or below DIRECTORY? In lists a blank and its like are three octal digits. */
+static bool is_under(struct piece point, const char *directory)
+{
+	size_t i = 0;
+
+	for (; *directory; directory++) {
+		const char *at = point.at + i;
+
+		if (i + 3 < point.n && at[0] == '\\') {
+			if (*directory != (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0')))
+				return false;
+			i += 4;
+		} else if (i < point.n && at[0] == *directory) {
+			i++;
+		} else {
+			return false;
+		}
+	}
+	return i == point.n || point.at[i] == '/';
+}
+
+static bool is_listed(const struct engine *e, struct piece point)
+{
+	const char *const *own = e->options.mount_points;
+
+	if (!own || piece_is(point, "/"))
+		return true;
+	while (*own)
+		if (is_under(point, *own++))
+			return true;
+	return false;
+}
+
 /* A line of mountinfo: see proc_pid_mountinfo(5). */
 struct mount_line {
 	uint64_t id, parent, dev;
@@ -135,9 +168,11 @@ int procfs_filter_mountinfo(const struct procfs_view *view, FILE *out)
 	mounts = calloc(lines + 1, sizeof(*mounts));
 	if (!mounts)
 		return -ENOMEM;
-	while (piece_line(&text, &line))
-		if (!parse_line(line, &mounts[n++]))
+	while (piece_line(&text, &line)) {
+		if (!parse_line(line, &mounts[n]))
 			return -EIO;
+		n += is_listed(view->e, mounts[n].point);
+	}
 	for (size_t i = 0; i < n && r == 0; i++)
 		r = put_line(view, mounts, n, &mounts[i], out);
 	return r;
@@ -152,6 +187,8 @@ int procfs_filter_mounts(const struct procfs_view *view, FILE *out)
 		if (!piece_word(&line, &source) || !piece_word(&line, &point) || !piece_word(&line, &type) ||
 		    !piece_word(&line, &options))
 			return -EIO;
+		if (!is_listed(view->e, point))
+			continue;
 		fprintf(out, "%.*s %.*s %.*s ", PIECE_ARG(shown_source(type)), PIECE_ARG(point), PIECE_ARG(shown_type(type)));
 		put_options(options, out);
 		fputs(" 0 0\n", out);
@@ -173,6 +210,8 @@ int procfs_filter_mountstats(const struct procfs_view *view, FILE *out)
 			if (piece_is(word, "fstype"))
 				(void)piece_word(&line, &type);
 		}
+		if (!is_listed(view->e, point))
+			continue;
 		fprintf(out, "device %.*s mounted on %.*s with fstype %.*s\n", PIECE_ARG(shown_source(type)), PIECE_ARG(point),
 			PIECE_ARG(shown_type(type)));
 	}
