@@ -51,8 +51,8 @@ for name in bin lib lib32 lib64 sbin; do [ -L /$name ] && cp -a /$name root/$nam
 printf 'root:x:0:0::/:/bin/sh\n' >root/etc/passwd
 # The files that `make install` puts into the engine's directory, with this build's program and this test's agent.
 for file in "$top_builddir"/contrib/hooks.d/*.json; do
-	jq --arg path "$supervisor" --arg socket "--socket=$work/socket" --arg dir "--directory=$work/reports" \
-		'.hook.path = $path | .hook.args += [$socket, $dir]' "$file" >"hooks/$(basename "$file")" || exit 99
+	jq --arg path "$supervisor" --arg socket "--socket=$work/socket" --arg dir "--directory=$work/reports" --argjson limit "$(at_most 5)" \
+		'.hook.path = $path | .hook.args += [$socket, $dir, "--limit=\($limit)"] | .hook.timeout = $limit + 10' "$file" >"hooks/$(basename "$file")" || exit 99
 done
 cat >containers.conf <<END
 [containers]
