@@ -7,12 +7,10 @@
 
 #include "engine/engine_internal.h"
 
-enum { MOVE_LIMIT = 0x7ffff000 /* what one read or write moves at most (read(2)) */ };
-
 void span_buffer(struct span *span, uint64_t addr, uint64_t len)
 {
 	span->n = 1;
-	span->total = len < MOVE_LIMIT ? len : MOVE_LIMIT;
+	span->total = len < SPAN_MOVE_LIMIT ? len : SPAN_MOVE_LIMIT;
 	span->iov[0] = (struct iovec){ (void *)(uintptr_t)addr, span->total };
 }
 
@@ -30,8 +28,8 @@ int span_vector(struct engine *e, struct task *t, uint64_t addr, uint64_t count,
 	for (size_t i = 0; i < count; i++) {
 		if (span->iov[i].iov_len > SSIZE_MAX)
 			return -EINVAL;
-		if (span->iov[i].iov_len > MOVE_LIMIT - total)
-			span->iov[i].iov_len = MOVE_LIMIT - total;
+		if (span->iov[i].iov_len > SPAN_MOVE_LIMIT - total)
+			span->iov[i].iov_len = SPAN_MOVE_LIMIT - total;
 		total += span->iov[i].iov_len;
 	}
 	span->total = total;

@@ -168,6 +168,7 @@ struct task {
 		uint64_t args[6]; /* the guest's */
 		uint64_t part[6]; /* those of the part that is under way */
 		uint64_t moved;   /* messages */
+		bool cut;         /* of the last one only a part went */
 		uint64_t deadline_ns;
 	} messages;
 	int hold; /* -1, or a handle that is kept until the task's next event */

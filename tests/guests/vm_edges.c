@@ -286,6 +286,13 @@ static void receive(int rx, int tx, const char *name)
 	SAME("%s: nor without one for the bytes: %s", name, RESULT(recvmmsg(rx, messages, MANY, 0, NULL)));
 	prepare(sizeof(bytes[0]));
 	MUST(send(tx, "1", 1, 0));
+	MUST(send(tx, "22", 2, 0));
+	messages[1].msg_hdr.msg_iov = (void *)8;
+	SAME("%s: a bad one behind one: %s", name, RESULT(recvmmsg(rx, messages, MANY, 0, NULL)));
+	SAME("%s: the error is the next call's: %s", name, RESULT(recv(rx, bytes, sizeof(bytes), 0)));
+	SAME("%s: and the message that of the one behind: %s", name, RESULT(recv(rx, bytes, sizeof(bytes), 0)));
+	prepare(sizeof(bytes[0]));
+	MUST(send(tx, "1", 1, 0));
 	(void)sender(tx, 2, 20);
 	SAME("%s: all are waited for: %s", name, RESULT(recvmmsg(rx, messages, 3, 0, NULL)));
 	SAME("%s: of %u and %u bytes", name, messages[1].msg_len, messages[2].msg_len);
@@ -346,6 +353,63 @@ static void send_many(void)
 	MUST(waitpid(pid, NULL, 0));
 }
 
+/* Nobody is there: the first goes, and the second finds out; which the third does not any more. */
+static void refused(void)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(address);
+	int nobody = (int)MUST(socket(AF_INET, SOCK_DGRAM, 0)), udp = (int)MUST(socket(AF_INET, SOCK_DGRAM, 0));
+
+	MUST(bind(nobody, (struct sockaddr *)&address, len));
+	MUST(getsockname(nobody, (struct sockaddr *)&address, &len));
+	MUST(close(nobody));
+	MUST(connect(udp, (struct sockaddr *)&address, len));
+	prepare(8);
+	SAME("refused: of three go %s", RESULT(sendmmsg(udp, messages, 3, 0)));
+	SAME("refused: of two go %s", RESULT(sendmmsg(udp, messages, 2, 0)));
+	SAME("refused: one goes %s", RESULT(send(udp, "x", 1, 0)));
+	SAME("refused: the next finds it %s", RESULT(send(udp, "x", 1, 0)));
+	messages[1].msg_hdr.msg_iov = (void *)8;
+	SAME("refused: a bad one behind one: %s", RESULT(sendmmsg(udp, messages, 2, 0)));
+	MUST(close(udp));
+}
+
+/* More than a stream takes at once. */
+static void send_much(void)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	static char much[1 << 20];
+	struct iovec parts[3] = { { much, sizeof(much) }, { much, sizeof(much) }, { much, sizeof(much) } };
+	socklen_t len = sizeof(address);
+	int listener = (int)MUST(socket(AF_INET, SOCK_STREAM, 0)), fd = (int)MUST(socket(AF_INET, SOCK_STREAM, 0)), other;
+	size_t got = 0;
+	ssize_t n;
+	pid_t pid;
+
+	MUST(bind(listener, (struct sockaddr *)&address, len));
+	MUST(getsockname(listener, (struct sockaddr *)&address, &len));
+	MUST(listen(listener, 1));
+	MUST(connect(fd, (struct sockaddr *)&address, len));
+	other = (int)MUST(accept(listener, NULL, NULL));
+	pid = (pid_t)MUST(fork());
+	if (!pid) {
+		MUST(close(fd));
+		for (vm_sleep_ms(20); (n = recv(other, much, sizeof(much), 0)) > 0; got += (size_t)n)
+			;
+		SAME("the other end got %zu bytes", got);
+		_exit(0);
+	}
+	prepare(8);
+	for (int i = 0; i < 3; i++)
+		messages[i].msg_hdr.msg_iov = &parts[i];
+	SAME("much: %s", RESULT(sendmmsg(fd, messages, 3, 0)));
+	SAME("of %u, %u and %u bytes", messages[0].msg_len, messages[1].msg_len, messages[2].msg_len);
+	MUST(close(fd));
+	MUST(waitpid(pid, NULL, 0));
+	MUST(close(other));
+	MUST(close(listener));
+}
+
 static void several_messages(void)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -370,6 +434,8 @@ static void several_messages(void)
 	MUST(socketpair(AF_UNIX, SOCK_DGRAM, 0, fds));
 	receive(fds[0], fds[1], "UNIX");
 	send_many();
+	refused();
+	send_much();
 }
 
 int main(void)

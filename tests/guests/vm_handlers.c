@@ -257,6 +257,26 @@ static void *read_and_close(void *arg)
 	return NULL;
 }
 
+/* By a user who is not the one of number 0, where we may be another. */
+static void as_somebody(void)
+{
+	static char much[1 << 20];
+	pthread_t reader;
+	pid_t child = (pid_t)MUST(fork());
+	int p[2];
+
+	if (!child) {
+		(void)setuid(1234);
+		MUST(pipe(p));
+		pthread_create(&reader, NULL, read_and_close, &p[0]);
+		(void)write(p[1], much, sizeof(much));
+		pthread_join(reader, NULL);
+		say_seen("as somebody else");
+		_exit(0);
+	}
+	MUST(waitpid(child, NULL, 0));
+}
+
 static void broken_pipes(void)
 {
 	static char much[1 << 20];
@@ -286,6 +306,7 @@ static void broken_pipes(void)
 	pthread_join(reader, NULL);
 	say_seen("in the middle");
 	close(p[1]);
+	as_somebody();
 	(void)signal(SIGPIPE, SIG_IGN);
 	MUST(pipe(p));
 	close(p[0]);

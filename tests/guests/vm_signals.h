@@ -25,7 +25,7 @@ static inline void note(int signo, siginfo_t *info, void *context)
 	seen[i].signo = signo;
 	seen[i].code = info->si_code;
 	seen[i].value = info->si_code == SI_QUEUE ? info->si_value.sival_int : -1;
-	seen[i].mine = info->si_pid == getpid();
+	seen[i].mine = info->si_pid == getpid() && info->si_uid == getuid();
 	n_seen = i + 1;
 }
 

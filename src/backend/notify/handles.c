@@ -304,8 +304,8 @@ static ssize_t write_terminal(int fd, const void *buf, size_t len)
 		return -errno;
 	n = write(fd, buf, len);
 	n = n < 0 ? -errno : n;
-	if (!(flags & O_NONBLOCK) && fcntl(fd, F_SETFL, flags) < 0)
-		return -errno;
+	if (!(flags & O_NONBLOCK) && fcntl(fd, F_SETFL, flags) < 0 && n <= 0)
+		return -errno; /* what has gone, has gone */
 	return n;
 }
 

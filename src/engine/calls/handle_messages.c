@@ -19,12 +19,13 @@
 #include "engine/calls/handle_netlink.h"
 #include "engine/calls/handlers.h"
 #include "engine/files/readers.h"
+#include "engine/net/network.h"
 #include "engine/net/sockets.h"
 #include "engine/time/clock.h"
 #include "engine/time/timerfd.h"
 #include "engine/wait.h"
 
-enum { AT_MESSAGES = 1, AT_COUNT, AT_FLAGS, AT_TIMEOUT, MESSAGES_MAX = 1024 /* UIO_MAXIOV */ };
+enum { AT_MESSAGES = 1, AT_COUNT, AT_FLAGS, AT_TIMEOUT, MESSAGES_MAX = 1024 /* UIO_MAXIOV */, PIECE = 65536 };
 
 /* ---- parts ---- */
 
@@ -39,6 +40,7 @@ static void begin(struct task *t)
 	t->messages.on = true;
 	t->messages.nr = t->call.nr;
 	t->messages.moved = 0;
+	t->messages.cut = false;
 	t->messages.deadline_ns = TIME_NEVER;
 	memcpy(t->messages.args, t->call.args, sizeof(t->messages.args));
 	memcpy(t->messages.part, t->call.args, sizeof(t->messages.part));
@@ -56,12 +58,12 @@ static int set_args(struct engine *e, struct task *t, const uint64_t args[6])
 	return r;
 }
 
-/* The arguments of what is still to be moved. */
+/* The arguments of what is still to be moved: nothing, before all of the last message is gone. */
 static void rest_of(const struct task *t, uint64_t args[6])
 {
 	memcpy(args, t->messages.args, sizeof(t->messages.args));
 	args[AT_MESSAGES] += t->messages.moved * sizeof(struct mmsghdr);
-	args[AT_COUNT] -= t->messages.moved;
+	args[AT_COUNT] = t->messages.cut ? 0 : args[AT_COUNT] - t->messages.moved;
 }
 
 /* A part is over, the guest's code is next: it sees its own arguments, and this result. */
@@ -82,6 +84,21 @@ static int next_part(struct engine *e, struct task *t, struct verdict *v)
 	v->set_result = true;
 	v->value = WAIT_ERESTARTSYS;
 	return set_args(e, t, t->messages.part);
+}
+
+/* Is one of these (of poll(2)) so of the call's descriptor now? 1, 0 or -errno. */
+static int is_now(struct engine *e, struct task *t, short events)
+{
+	struct handle_poll look = { .handle = e->g->ops->fd_borrow(e->g, t->id, (int)t->call.args[0]), .events = events };
+	int r;
+
+	if (look.handle < 0)
+		return look.handle == -EBADF ? 0 : look.handle;
+	r = network_settle(e);
+	if (r == 0)
+		r = e->g->ops->handles_poll(e->g, &look, 1, 0);
+	e->g->ops->handle_release(e->g, look.handle);
+	return r < 0 ? r : (look.revents & events) != 0;
 }
 
 /* ---- receiving ---- */
@@ -137,25 +154,40 @@ static int take_back_reason(struct engine *e, struct task *t)
 	return 0;
 }
 
+/*
+ * Some messages have come, and not all: did an error end them? The kernel has left it where the next call gets it, which must not be one of ours.
+ * 1, 0 or -errno.
+ */
+static int ended_by_error(struct engine *e, struct task *t)
+{
+	int64_t n = t->call.result;
+
+	if (n <= 0 || (uint64_t)n >= t->call.args[AT_COUNT])
+		return 0;
+	return t->call.attempt ? take_back_reason(e, t) : is_now(e, t, POLLERR);
+}
+
 static int receive_part_done(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
 {
 	uint64_t flags = t->messages.args[AT_FLAGS];
+	bool at_once = socket_never_waits(info, (int)flags) || t->call.scratch[1];
 	int64_t n = t->call.result;
-	int r;
+	int r, error;
 
 	r = stamp_messages(e, t);
-	if (r == 0 && t->call.attempt && n > 0 && (uint64_t)n < t->call.args[AT_COUNT])
-		r = take_back_reason(e, t);
-	if (r < 0)
-		return r;
+	error = r == 0 ? ended_by_error(e, t) : r;
+	if (error < 0)
+		return error;
 	e->io_dirty = true;
 	if (n > 0)
 		t->messages.moved += (uint64_t)n;
 	else if (n != -EAGAIN)
 		return receive_end(e, t, n, v);
-	if (t->messages.moved >= t->messages.args[AT_COUNT] || socket_never_waits(info, (int)flags) || t->call.scratch[1] ||
-	    (t->messages.moved && (flags & MSG_WAITFORONE || t->messages.deadline_ns <= e->clock.now_ns)) || signals_pending(e, t))
+	if (t->messages.moved >= t->messages.args[AT_COUNT] || at_once || error ||
+	    (t->messages.moved && (flags & MSG_WAITFORONE || t->messages.deadline_ns <= e->clock.now_ns || signals_pending(e, t))))
 		return receive_end(e, t, n < 0 ? n : 0, v);
+	if (signals_pending(e, t)) /* before the first: as if it had waited, and begins anew */
+		return finish(e, t, WAIT_ERESTARTSYS, v);
 	return next_part(e, t, v);
 }
 
@@ -304,10 +336,91 @@ static int note_messages(struct engine *e, struct task *t)
 	return r == -EFAULT ? 0 : r;
 }
 
+/* The message that was sent last, what it has of bytes, and where it stands. 0, or -errno: -EFAULT and -EINVAL are the guest's. */
+static int last_message(struct engine *e, struct task *t, struct mmsghdr *ret, struct span *ret_span, uint64_t *ret_address)
+{
+	int r;
+
+	*ret_address = t->messages.args[AT_MESSAGES] + (t->messages.moved - 1) * sizeof(*ret);
+	r = guest_read(e, t, *ret_address, ret, sizeof(*ret));
+	return r < 0 ? r : span_vector(e, t, (uint64_t)(uintptr_t)ret->msg_hdr.msg_iov, ret->msg_hdr.msg_iovlen, ret_span);
+}
+
+/* Has it bytes left? A stream takes a part of a message, and the kernel sends none behind such a one. 1, 0 or -errno. */
+static int is_cut(struct engine *e, struct task *t, const struct fd_info *info)
+{
+	struct mmsghdr last;
+	struct span span;
+	uint64_t address;
+	int r;
+
+	if (info->sock_type != SOCK_STREAM)
+		return 0;
+	r = last_message(e, t, &last, &span, &address);
+	return r == -EFAULT || r == -EINVAL ? 0 : r < 0 ? r : last.msg_len < span.total;
+}
+
+/* Sends what the last message has left, as far as it goes now. 1: that is all, or no more will go; 0: parked. */
+static int send_rest(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
+{
+	unsigned char buf[PIECE];
+	struct mmsghdr last;
+	struct span span;
+	uint64_t address;
+	ssize_t sent;
+	size_t n;
+	int r;
+
+	r = wait_fd(e, t, (int)t->call.args[0], POLLOUT);
+	if (r >= 0)
+		r = last_message(e, t, &last, &span, &address);
+	while (r == 0 && last.msg_len < span.total) {
+		r = span_fetch(e, t, &span, last.msg_len, buf, sizeof(buf), &n);
+		sent = r == 0 ? e->g->ops->handle_write(e->g, t->wait.polls[0].handle, buf, n) : 0;
+		if (sent == -EAGAIN && !wait_interrupted(t) && !wait_timed_out(t)) {
+			r = socket_block(e, t, info, false, v);
+			return r < 0 ? r : 0;
+		}
+		if (sent <= 0)
+			break;
+		last.msg_len += (unsigned)sent;
+		r = guest_write(e, t, address + offsetof(struct mmsghdr, msg_len), &last.msg_len, sizeof(last.msg_len));
+		if (r == 0)
+			r = network_moved_piece(e);
+	}
+	if (r < 0 && r != -EFAULT && r != -EINVAL && r != -EBADF)
+		return r;
+	t->messages.cut = r < 0 || last.msg_len < span.total;
+	return 1;
+}
+
+/*
+ * n messages went: has an error ended them, which the kernel does not tell, or did the next one not fit? An error of the internet's sockets is forgotten
+ * when it has been found once; with others the next message finds the same. 1, 0 or -errno.
+ */
+static int send_is_over(struct engine *e, struct task *t, const struct fd_info *info, uint64_t n)
+{
+	bool rest = !t->call.args[AT_COUNT]; /* of one that was cut: it is gone, or never will be */
+	int r;
+
+	if (signals_pending(e, t) || (rest && t->messages.cut))
+		return 1;
+	if (!rest) {
+		r = n ? is_cut(e, t, info) : 0;
+		t->messages.cut = r > 0;
+		if (r)
+			return r < 0 ? r : 0;
+	}
+	if (t->messages.moved >= t->messages.args[AT_COUNT] || t->messages.moved >= MESSAGES_MAX)
+		return 1;
+	return rest ? 0 : !n ? 1 : info->kind == FD_INET ? is_now(e, t, POLLOUT) : 0;
+}
+
 /* Where a message did not fit, and no error ended it, the rest waits for room. */
-static int send_part_done(struct engine *e, struct task *t, uint64_t deadline_ns, struct verdict *v)
+static int send_part_done(struct engine *e, struct task *t, const struct fd_info *info, uint64_t deadline_ns, struct verdict *v)
 {
 	int64_t n = t->call.result;
+	int r;
 
 	if (n < 0 && !t->messages.moved) { /* gave up, or an error: as for any call */
 		t->messages.on = false;
@@ -320,9 +433,10 @@ static int send_part_done(struct engine *e, struct task *t, uint64_t deadline_ns
 	}
 	e->io_dirty = e->event_dirty = true;
 	t->messages.moved += (uint64_t)n;
-	if (!n || t->messages.moved >= t->messages.args[AT_COUNT] || t->messages.moved >= MESSAGES_MAX || signals_pending(e, t))
-		return finish(e, t, (int64_t)t->messages.moved, v);
-	return next_part(e, t, v);
+	r = send_is_over(e, t, info, (uint64_t)n);
+	if (r < 0)
+		return r;
+	return r ? finish(e, t, (int64_t)t->messages.moved, v) : next_part(e, t, v);
 }
 
 int handle_io_sendmmsg(struct engine *e, struct task *t, struct verdict *v)
@@ -345,9 +459,13 @@ int handle_io_sendmmsg(struct engine *e, struct task *t, struct verdict *v)
 	if (!e->g->ops->set_args)
 		return attempt_call(e, t, deadline_ns, EAGAIN, v);
 	if (t->call.done)
-		return send_part_done(e, t, deadline_ns, v);
+		return send_part_done(e, t, info, deadline_ns, v);
 	if (t->call.first && !is_part(t))
 		begin(t);
+	if (t->messages.cut) {
+		r = send_rest(e, t, info, v);
+		return r <= 0 ? r : verdict_hook(v);
+	}
 	if (t->messages.moved && (wait_interrupted(t) || wait_timed_out(t)))
 		return last_part(t, v);
 	return attempt_call(e, t, deadline_ns, EAGAIN, v);

@@ -63,17 +63,19 @@ static int move_pieces(struct engine *e, struct task *t, int in, const struct fd
 	uint64_t piece = terminal ? TERMINAL_PIECE : PIECE;
 	_cleanup_free_ unsigned char *buf = malloc(PIECE);
 	int64_t start = transfer_position(e, t, in), position;
-	uint64_t left;
+	uint64_t count = t->call.args[3], left;
 	ssize_t n, written;
 	int r;
 
 	if (!buf)
 		return -ENOMEM;
-	if (start < 0)
+	if (start < 0 || count > INT64_MAX)
 		return verdict_continue(v); /* the kernel says what is wrong */
+	if (count > SPAN_MOVE_LIMIT)
+		count = SPAN_MOVE_LIMIT;
 	for (;;) {
 		position = start + (int64_t)t->call.progress;
-		left = t->call.args[3] - t->call.progress;
+		left = count - t->call.progress;
 		n = left ? e->g->ops->handle_read_at(e->g, in, buf, left < piece ? left : piece, position) : 0;
 		if (n < 0 && !t->call.progress)
 			return verdict_return(v, n);

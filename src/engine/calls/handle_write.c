@@ -17,6 +17,7 @@
 #include "engine/files/paths.h"
 #include "engine/files/readers.h"
 #include "engine/files/terminals.h"
+#include "engine/proc/credentials.h"
 #include "engine/net/sockets.h"
 #include "engine/wait.h"
 
@@ -30,12 +31,16 @@ enum {
 static int broken_pipe(struct engine *e, struct task *t, bool pipe, bool no_signal, struct verdict *v)
 {
 	siginfo_t info = { .si_signo = SIGPIPE, .si_code = SI_USER, .si_pid = t->process->vpid };
+	uint32_t uid = 0;
 	int r;
 
 	if (!t->call.progress && !no_signal)
 		return verdict_continue(v); /* the kernel finds the same, and raises the signal */
 	if (pipe) {
-		r = e->g->ops->signal_send(e->g, t->id, true, &info);
+		r = credentials_uid(e, t, &uid);
+		info.si_uid = uid;
+		if (r == 0)
+			r = e->g->ops->signal_send(e->g, t->id, true, &info);
 		if (r < 0)
 			return r;
 	}

@@ -29,6 +29,15 @@ int credentials_has(struct engine *e, struct task *t, unsigned long long capabil
 	return (c.capabilities & capabilities) != 0;
 }
 
+int credentials_uid(struct engine *e, const struct task *t, uint32_t *ret)
+{
+	struct guest_credentials c = { 0 };
+	int r = credentials_of(e, t, &c);
+
+	*ret = c.uids[0];
+	return r == -ENOTSUP ? 0 : r;
+}
+
 /* The dead whom nobody has waited for count, too; whose they were is not asked any more. */
 int credentials_may_clone(struct engine *e, struct task *t)
 {
