@@ -32,9 +32,10 @@ static int disabled_prepare(const struct cgroup_request *request, struct cgroup_
 }
 
 static const struct cgroup_manager managers[] = {
-	{ "cgroupfs", cgroupfs_prepare, NULL, cgroupfs_update, cgroupfs_end },
-	{ "systemd", cgroup_systemd_prepare, cgroup_systemd_admit, cgroup_systemd_update, cgroup_systemd_end },
-	{ "disabled", disabled_prepare, NULL, cgroupfs_update, cgroupfs_end },
+	{ "cgroupfs", cgroupfs_prepare, NULL, NULL, cgroupfs_update, cgroupfs_end },
+	{ "systemd", cgroup_systemd_prepare, cgroup_systemd_admit, cgroup_systemd_join, cgroup_systemd_update,
+	  cgroup_systemd_end },
+	{ "disabled", disabled_prepare, NULL, NULL, cgroupfs_update, cgroupfs_end },
 };
 
 const struct cgroup_manager *cgroup_manager_find(const char *name)

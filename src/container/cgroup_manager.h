@@ -31,6 +31,12 @@ struct cgroup_manager {
 	int (*prepare)(const struct cgroup_request *request, struct cgroup_place *place, struct error *err);
 	int (*admit)(const struct cgroup_request *request, pid_t pid, struct cgroup_place *place, struct error *err);
 
+	/*
+	 * A further process joins, whose files the caller may not be allowed to write: 1 when it is in, 0 when it has to join the files after all.
+	 * May be NULL.
+	 */
+	int (*join)(const struct cgroup_place *place, pid_t pid, struct error *err);
+
 	/* Applies what is set; place->cgroup is there. */
 	int (*update)(const struct cgroup_place *place, const struct oci_resources *resources, struct error *err);
 
@@ -46,6 +52,7 @@ void cgroup_place_clear(struct cgroup_place *place);
 /* Of cgroup_systemd.c. */
 int cgroup_systemd_prepare(const struct cgroup_request *request, struct cgroup_place *place, struct error *err);
 int cgroup_systemd_admit(const struct cgroup_request *request, pid_t pid, struct cgroup_place *place, struct error *err);
+int cgroup_systemd_join(const struct cgroup_place *place, pid_t pid, struct error *err);
 int cgroup_systemd_update(const struct cgroup_place *place, const struct oci_resources *resources, struct error *err);
 int cgroup_systemd_end(const struct cgroup_place *place, struct error *err);
 

@@ -109,7 +109,31 @@ int cgroup_systemd_admit(const struct cgroup_request *request, pid_t pid, struct
 	return r;
 }
 
-/* ---- update, end ---- */
+/* ---- more processes, update, end ---- */
+
+/*
+ * A user may write to the scope's files, but not to those of whatever the process comes from: the kernel wants the first ancestor of both. systemd
+ * of the system moves it then, for the user's.
+ */
+int cgroup_systemd_join(const struct cgroup_place *place, pid_t pid, struct error *err)
+{
+	struct systemd_bus *bus = NULL;
+	char number[16];
+	bool user = systemd_is_users();
+	int r;
+
+	if (!user || !place->cgroup->unified)
+		return 0;
+	(void)snprintf(number, sizeof(number), "%d", (int)pid);
+	r = fd_write_file(AT_FDCWD, place->cgroup->procs[0], number);
+	if (r != -EACCES && r != -EPERM)
+		return r == 0 ? 1 : 0; /* the caller's attempt has the message */
+	r = systemd_connect(user, &bus, err);
+	if (r == 0)
+		r = systemd_attach(bus, place->unit, pid, err);
+	systemd_disconnect(bus);
+	return r < 0 ? r : 1;
+}
 
 /* What an update leaves out of limits that systemd has in one is what the files say. */
 static void complete(const struct cgroup *cgroup, struct oci_resources *r)

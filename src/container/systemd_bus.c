@@ -172,7 +172,8 @@ static int open_first(bool user, struct systemd_bus *bus, struct error *err)
 		r = open_address(&addresses[i], bus);
 	}
 	if (r < 0)
-		(void)error_errno(err, -r, "systemd cannot be reached at %s (" USE_CGROUPFS ")", addresses[last].text ? addresses[last].text : "its socket");
+		(void)error_set(err, -r, "systemd cannot be reached at %s (%s): " USE_CGROUPFS, addresses[last].text ? addresses[last].text : "its socket",
+				strerrordesc_np(-r));
 	for (int i = 0; i < MAX_ADDRESSES; i++)
 		free(addresses[i].text);
 	return r < 0 ? r : 0;
@@ -429,6 +430,18 @@ int systemd_stop(struct systemd_bus *bus, const char *unit, bool kill, struct er
 	lib.sd_bus_error_free(&said);
 	(void)lib.sd_bus_message_unref(m);
 	return r;
+}
+
+int systemd_attach(struct systemd_bus *bus, const char *unit, pid_t pid, struct error *err)
+{
+	sd_bus_error said = SD_BUS_ERROR_NULL;
+	int r;
+
+	r = lib.sd_bus_call_method(bus->bus, SERVICE, OBJECT, MANAGER, "AttachProcessesToUnit", &said, NULL, "ssau", unit, "", 1, (uint32_t)pid);
+	if (r < 0)
+		r = say(err, "move a process into", unit, -r, &said);
+	lib.sd_bus_error_free(&said);
+	return r < 0 ? r : 0;
 }
 
 int systemd_set_properties(struct systemd_bus *bus, const char *unit, const struct systemd_properties *properties, struct error *err)

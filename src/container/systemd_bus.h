@@ -7,6 +7,7 @@
 #define HS_CONTAINER_SYSTEMD_BUS_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 #include "container/systemd_unit.h"
@@ -29,6 +30,9 @@ unsigned systemd_version(struct systemd_bus *bus);
 int systemd_start_transient(struct systemd_bus *bus, const char *unit, const struct systemd_properties *properties, struct error *err);
 /* A unit that is gone is fine. kill: without giving processes the time to end. */
 int systemd_stop(struct systemd_bus *bus, const char *unit, bool kill, struct error *err);
+
+/* Moves the process into the unit's cgroup. */
+int systemd_attach(struct systemd_bus *bus, const char *unit, pid_t pid, struct error *err);
 
 int systemd_set_properties(struct systemd_bus *bus, const char *unit, const struct systemd_properties *properties, struct error *err);
 

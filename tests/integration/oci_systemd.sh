@@ -207,4 +207,53 @@ run rt delete --force four
 expect 0 "$say: delete --force of half a container"
 ok "$say: half a container: the scope" unit_is_gone hermit-four.scope
 equal '' "$(directories system.slice/hermit-four.scope)" "$say: half a container: the cgroups"
+
+# ---- over the bus, and of an ordinary user ----
+if ! [ -x /usr/bin/dbus-daemon ] || ! systemctl start dbus.socket dbus.service 2>err; then
+	echo "no dbus-daemon: a user's own systemd is not tried"
+	finish
+fi
+export DBUS_SYSTEM_BUS_ADDRESS=unix:path=/run/dbus/system_bus_socket
+run rt --systemd-cgroup run --bundle two bus
+expect_out hi "$say: over the bus"
+export DBUS_SYSTEM_BUS_ADDRESS=unix:path=/run/nobody
+run rt --systemd-cgroup run --bundle two bus
+expect_err_has "systemd cannot be reached at unix:path=/run/nobody .*: use --cgroup-manager=cgroupfs" "$say: a bus that is not there"
+unset DBUS_SYSTEM_BUS_ADDRESS
+
+user=1000
+mkdir -p "/run/user/$user" own
+chown $user:$user "/run/user/$user" own
+chmod 755 "$work" "$work/.."
+systemctl start user@$user.service || fail "$say: a systemd of a user"
+is_user=(setpriv --reuid $user --regid $user --clear-groups)
+if ! "${is_user[@]}" test -x "$supervisor" -a -x "$work/own" || ! "${is_user[@]}" unshare --user true; then
+	echo "an ordinary user may not run what is built in $top_builddir, or has no user namespaces: a user's own systemd is not tried"
+	finish
+fi
+"${is_user[@]}" unshare --user --map-root-user sleep 5000 &
+namespace=$!
+has_its_namespace()
+{
+	[ "$(readlink "/proc/$namespace/ns/user")" != "$(readlink /proc/self/ns/user)" ] && grep -q "0 *$user" "/proc/$namespace/uid_map"
+}
+until_true has_its_namespace
+# as_user COMMAND...: of the user, who is root of a user namespace, as in rootless engines
+as_user()
+{
+	XDG_RUNTIME_DIR=/run/user/$user "${is_user[@]}" nsenter -t $namespace -U --preserve-credentials "$supervisor" --root "$work/own" "$@"
+}
+bundle five 'echo up; while :; do sleep 0.1; done' 'del(.linux.resources) | .mounts |= map(select(.type != "cgroup")) |
+	.mounts |= map(if .options then .options -= ["gid=5"] else . end)'
+as_user --systemd-cgroup create --bundle five five <in >five.out 2>&1 || fail "$say: create of a user: $(cat five.out)"
+five=$(jq -r .init.pid own/five/state.json)
+equal "/user.slice/user-$user.slice/user@$user.service/user.slice/hermit-five.scope" "$(group_of "$five")" "$say: a user's container is in the user's systemd"
+as_user start five || fail "$say: start of a user"
+as_user exec --detach --pid-file own/exec.pid five /bin/sleep 5000 >five.out 2>&1 || fail "$say: exec of a user: $(cat five.out)"
+[ "$INSIDE_LAYOUT" = v1 ] || equal "$(group_of "$five")" "$(group_of "$(cat own/exec.pid)")" "$say: exec of a user is there, too"
+as_user delete --force five || fail "$say: delete of a user"
+kill $namespace
+equal '' "$(directories "user.slice/user-$user.slice/user@$user.service/user.slice/hermit-five.scope")" "$say: nothing is left"
+run env XDG_RUNTIME_DIR=/run/nobody "${is_user[@]}" "$supervisor" --root "$work/own" --systemd-cgroup run --bundle five six
+expect_err_has "no systemd of this user is running here .there is no /run/nobody/systemd.: log in" "$say: a user without one"
 finish

@@ -24,6 +24,29 @@ else
 	[ -d /sys/fs/cgroup/systemd ]
 fi
 printf '[Unit]\nDefaultDependencies=no\nAllowIsolate=yes\n' >/run/systemd/system/hermit-test.target
+# The bus of the system, and an instance of a user: started by tests that want them.
+printf '[Unit]\nDefaultDependencies=no\n[Socket]\nListenStream=/run/dbus/system_bus_socket\n' >/run/systemd/system/dbus.socket
+cat >/run/systemd/system/dbus.service <<'EOF'
+[Unit]
+DefaultDependencies=no
+Requires=dbus.socket
+[Service]
+Type=notify
+NotifyAccess=main
+ExecStart=/usr/bin/dbus-daemon --system --address=systemd: --nofork --nopidfile --systemd-activation --syslog-only
+EOF
+cat >/run/systemd/system/user@.service <<'EOF'
+[Unit]
+DefaultDependencies=no
+[Service]
+User=%i
+Group=%i
+Type=notify
+Environment=XDG_RUNTIME_DIR=/run/user/%i SYSTEMD_UNIT_PATH=/run/systemd/system SYSTEMD_GENERATOR_PATH=/nonexistent
+ExecStart=/lib/systemd/systemd --user --unit=hermit-test.target
+Delegate=yes
+Slice=user-%i.slice
+EOF
 export container=hermit-test SYSTEMD_UNIT_PATH=/run/systemd/system SYSTEMD_GENERATOR_PATH=/nonexistent
 export SYSTEMD_ENVIRONMENT_GENERATOR_PATH=/nonexistent
 exec /lib/systemd/systemd --unit=hermit-test.target --log-target=console --log-level=warning --show-status=0

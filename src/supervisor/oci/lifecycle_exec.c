@@ -247,6 +247,18 @@ static int set_initial_affinity(const struct oci_process *process, struct error 
 	return r;
 }
 
+static int join_by_manager(void *arg, pid_t pid, char ***procs, struct error *err)
+{
+	struct joining *j = arg;
+	struct cgroup_place place = place_of_state(&j->state, j->cgroup);
+	int r;
+
+	r = manager_of_state(&j->state)->join(&place, pid, err);
+	if (r > 0)
+		*procs = NULL;
+	return r < 0 ? r : 0;
+}
+
 /* --cgroup */
 static int use_cgroups_below(struct joining *j, struct error *err)
 {
@@ -283,6 +295,10 @@ static int make_process(struct joining *j, struct error *err)
 	if (r < 0)
 		return r;
 	spec->cgroup_procs = j->cgroup ? cgroup_procs_files(j->cgroup) : NULL;
+	if (j->cgroup && manager_of_state(&j->state)->join && !(j->request->cgroups && j->request->cgroups->count)) {
+		spec->cgroup_hook = join_by_manager;
+		spec->cgroup_arg = j;
+	}
 	spec->outlive = true;
 	spec->keep_console = true;
 	return container_create_inside(spec, j->state.init.pid, &j->container, err);
