@@ -69,12 +69,13 @@ static int apply_memory(const struct cgroup *cgroup, const struct oci_memory *m,
 		{ "memory", "memory.swappiness", "memory.swappiness", m->swappiness.set, (int64_t)m->swappiness.value },
 		{ "memory", "memory.oom_control", "memory.disableOOMKiller",
 		  m->disable_oom_killer.set && m->disable_oom_killer.value, 1 },
+		{ "memory", "memory.kmem.tcp.limit_in_bytes", "memory.kernelTCP", m->kernel_tcp.set, m->kernel_tcp.value },
 	};
 	uint64_t used = 0;
 	int r;
 
-	if (m->kernel.set || m->kernel_tcp.set)
-		log_debug("linux.resources.memory: limits of kernel memory are obsolete and ignored");
+	if (m->kernel.set)
+		log_debug("linux.resources.memory.kernel: is obsolete, no kernel has such a limit any more");
 	if (m->check_before_update.value && m->limit.set && m->limit.value >= 0 &&
 	    read_number(cgroup, "memory", "memory.usage_in_bytes", &used) && used > (uint64_t)m->limit.value)
 		return error_set(err, EBUSY, "linux.resources.memory.limit: %" PRIu64 " bytes are in use", used);

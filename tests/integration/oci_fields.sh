@@ -255,6 +255,18 @@ for how in private slave shared unbindable; do
 	*) ok "rootfsPropagation: $how" sh -c '! grep -q -e shared: -e unbindable out' ;;
 	esac
 done
+# What an engine lists in an order of chance is seen in one order; sources are those of the description.
+touch "$work/one" "$work/two"
+for order in . reverse; do
+	bundle ord 'grep -e /tmp/ -e /shm /proc/self/mountinfo; grep shm /proc/mounts' '.root.readonly = false | .mounts += ([{destination: "/tmp/b", source: ($root + "/../two")},
+		{destination: "/tmp/a", source: ($root + "/../one")}, {destination: "/tmp/c", source: ($root + "/../one")}] | map(.type = "bind" | .options = ["bind"]) | '$order')'
+	run rt run --bundle ord ord
+	expect 0 "mounts in the order $order"
+	cp out "ord.$order"
+done
+ok "mounts in another order show the same" cmp ord.. ord.reverse
+ok "mountinfo: a tmpfs has the source of its description" grep -q ' - tmpfs shm ' ord..
+ok "mounts: a tmpfs has the source of its description" grep -q '^shm /dev/shm tmpfs ' ord..
 
 # ---- a cgroup that is there already ----
 if [ -w /sys/fs/cgroup/freezer/freezer.clone_children ] || [ -w /sys/fs/cgroup/freezer/cgroup.procs ]; then

@@ -256,13 +256,17 @@ Test(procfs, mountinfo)
 		"248 44 0:169 / / rw,relatime shared:3 master:1 - overlay overlay rw,lowerdir=/,upperdir=/tmp/x.Ab3/upper,workdir=/w\n"
 		"250 248 0:172 / /proc rw,nosuid,nodev,noexec,relatime - proc proc rw\n"
 		"274 248 254:0 /home/someone/work /data\\040dir rw,noatime - btrfs /dev/vda2 rw,ssd,subvolid=256\n"
-		"275 250 0:172 /sys /proc/sys ro,nosuid - proc proc rw\n";
+		"275 250 0:172 /sys /proc/sys ro,nosuid - proc proc rw\n"
+		"276 248 0:173 / /dev/shm rw,nosuid - tmpfs shm rw,size=65536k\n"
+		"277 248 0:174 / /dev rw,nosuid - tmpfs hermit rw\n";
 
 	cr_assert_str_eq(shown("/proc/2/mountinfo", text, NULL),
 			 "20 19 259:0 / / rw,relatime - overlay overlay rw\n"
 			 "21 20 259:1 / /proc rw,nosuid,nodev,noexec,relatime - proc proc rw\n"
 			 "22 20 259:2 / /data\\040dir rw,relatime - ext4 /dev/root rw\n"
-			 "23 21 259:1 /sys /proc/sys ro,nosuid,relatime - proc proc rw\n");
+			 "23 21 259:1 /sys /proc/sys ro,nosuid,relatime - proc proc rw\n"
+			 "24 20 259:3 / /dev/shm rw,nosuid,relatime - tmpfs shm rw\n"
+			 "25 20 259:4 / /dev rw,nosuid,relatime - tmpfs tmpfs rw\n");
 }
 
 /* What the host has mounted in the tree that is shown is not in lists, and not counted. */

@@ -69,9 +69,16 @@ static int take_level(const char *text, struct argp_state *state)
 	return 0;
 }
 
+/* In crun's form: its last line tells those who look what this build can do. */
 static void print_version(void)
 {
-	(void)printf("hermit-supervisor version %s\nspec: %s\n", PACKAGE_VERSION, OCI_VERSION_MAX);
+#ifdef HAVE_SYSTEMD
+	static const char systemd[] = "+SYSTEMD ";
+#else
+	static const char systemd[] = "";
+#endif
+
+	(void)printf("hermit-supervisor version %s\nspec: %s\n%s+CAP +SECCOMP +EBPF +YAJL\n", PACKAGE_VERSION, OCI_VERSION_MAX, systemd);
 }
 
 static error_t parse_global(int key, char *arg, struct argp_state *state)

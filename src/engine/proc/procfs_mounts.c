@@ -31,9 +31,12 @@ static struct piece shown_type(struct piece type)
 	return is_virtual(type) ? type : piece_of("ext4");
 }
 
-static struct piece shown_source(struct piece type)
+/* What is mounted by a name has it from who mounted it: the container's description, or the guest. "hermit" is from us. */
+static struct piece shown_source(struct piece type, struct piece source)
 {
-	return is_virtual(type) ? type : piece_of("/dev/root");
+	if (!is_virtual(type))
+		return piece_of("/dev/root");
+	return piece_is(source, "hermit") || piece_is(source, "") || !piece_is(type, "tmpfs") ? type : source;
 }
 
 /* Of the options those that mount(2) itself knows; how access times are kept is not the host's to say. */
@@ -95,12 +98,12 @@ static bool is_listed(const struct engine *e, struct piece point)
 /* A line of mountinfo: see proc_pid_mountinfo(5). */
 struct mount_line {
 	uint64_t id, parent, dev;
-	struct piece root, point, options, type, super_options;
+	struct piece root, point, options, type, source, super_options;
 };
 
 static bool parse_line(struct piece line, struct mount_line *m)
 {
-	struct piece id, parent, device, major_part, word, source;
+	struct piece id, parent, device, major_part, word;
 	uint64_t high, low;
 
 	if (!piece_word(&line, &id) || !piece_word(&line, &parent) || !piece_word(&line, &device) ||
@@ -110,7 +113,7 @@ static bool parse_line(struct piece line, struct mount_line *m)
 		if (!piece_word(&line, &word))
 			return false;
 	while (!piece_is(word, "-"));
-	if (!piece_word(&line, &m->type) || !piece_word(&line, &source))
+	if (!piece_word(&line, &m->type) || !piece_word(&line, &m->source))
 		return false;
 	if (!piece_word(&line, &m->super_options))
 		m->super_options = piece_of("rw");
@@ -153,7 +156,7 @@ static int put_line(const struct procfs_view *view, const struct mount_line *mou
 	/* the part of a disk's file system that is mounted is a place on the host */
 	fprintf(out, "%.*s %.*s ", PIECE_ARG(is_virtual(m->type) ? m->root : piece_of("/")), PIECE_ARG(m->point));
 	put_options(m->options, out);
-	fprintf(out, " - %.*s %.*s %s\n", PIECE_ARG(shown_type(m->type)), PIECE_ARG(shown_source(m->type)),
+	fprintf(out, " - %.*s %.*s %s\n", PIECE_ARG(shown_type(m->type)), PIECE_ARG(shown_source(m->type, m->source)),
 		read_write(m->super_options));
 	return 0;
 }
@@ -189,7 +192,7 @@ int procfs_filter_mounts(const struct procfs_view *view, FILE *out)
 			return -EIO;
 		if (!is_listed(view->e, point))
 			continue;
-		fprintf(out, "%.*s %.*s %.*s ", PIECE_ARG(shown_source(type)), PIECE_ARG(point), PIECE_ARG(shown_type(type)));
+		fprintf(out, "%.*s %.*s %.*s ", PIECE_ARG(shown_source(type, source)), PIECE_ARG(point), PIECE_ARG(shown_type(type)));
 		put_options(options, out);
 		fputs(" 0 0\n", out);
 	}
@@ -199,11 +202,16 @@ int procfs_filter_mounts(const struct procfs_view *view, FILE *out)
 /* "device S mounted on P with fstype T [statistics]" */
 int procfs_filter_mountstats(const struct procfs_view *view, FILE *out)
 {
-	struct piece text = view->text, line, word, point = { 0 }, type = { 0 };
+	struct piece text = view->text, line, word, source = { 0 }, point = { 0 }, type = { 0 };
 
 	while (piece_line(&text, &line)) {
 		if (!piece_starts(line, "device ") && !piece_starts(line, "no device "))
 			continue; /* statistics */
+		source = piece_of("");
+		if (piece_starts(line, "device ")) {
+			(void)piece_word(&line, &word);
+			(void)piece_word(&line, &source);
+		}
 		while (piece_word(&line, &word)) {
 			if (piece_is(word, "on"))
 				(void)piece_word(&line, &point);
@@ -212,7 +220,7 @@ int procfs_filter_mountstats(const struct procfs_view *view, FILE *out)
 		}
 		if (!is_listed(view->e, point))
 			continue;
-		fprintf(out, "device %.*s mounted on %.*s with fstype %.*s\n", PIECE_ARG(shown_source(type)), PIECE_ARG(point),
+		fprintf(out, "device %.*s mounted on %.*s with fstype %.*s\n", PIECE_ARG(shown_source(type, source)), PIECE_ARG(point),
 			PIECE_ARG(shown_type(type)));
 	}
 	return 0;
