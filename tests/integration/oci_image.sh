@@ -15,6 +15,7 @@ blob()
 }
 
 rootfs "$work/rootfs"
+printf 'root:x:0:\nuser:x:1000:\nextra:x:77:user\n' >"$work/rootfs/etc/group"
 mkdir -p layout/blobs/sha256
 echo '{"imageLayoutVersion": "1.0.0"}' >layout/oci-layout
 tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -C rootfs -cf layer.tar .
@@ -73,6 +74,50 @@ expect_err_has "image +$digest" "the digest in the summary"
 ok "the image is unpacked once, and unchanged" [ ! -e "$work/cache/hermit/images/${digest#sha256:}/rootfs/tmp/x" ]
 equal 1 "$(ls cache/hermit/images | wc -l)" "one image in the cache"
 ok "nothing is mounted" sh -c '! grep -q hermit/images /proc/self/mountinfo'
+# What users of podman change
+run "$hermit" oci run -e WORD=other -e MORE=1 -w /tmp/new layout 'echo $WORD $MORE $PATH; pwd'
+expect_out "other 1 /bin
+/tmp/new" "-e, -w"
+run env HANDED=on "$hermit" oci run --env HANDED layout 'echo $HANDED'
+expect_out "on" "-e NAME"
+run "$hermit" oci run -u user layout 'id -u; id -g; id -G; echo $HOME'
+expect_out "1000
+1000
+1000 77
+/home/user" "-u NAME: groups and home of the image's list"
+run "$hermit" oci run --user 5:extra layout 'id -u; id -g; id -G; echo $HOME'
+expect_out "5
+77
+77
+/" "-u NUMBER:GROUP"
+run "$hermit" oci run -u nobody-here layout true
+expect 125 "-u with a name that there is not"
+expect_err_has "the image has no user 'nobody-here'" "-u with a name that there is not"
+run "$hermit" oci run --entrypoint /bin/echo layout a b
+expect_out "a b" "--entrypoint"
+run "$hermit" oci run --rm --entrypoint '["/bin/echo", "x"]' layout
+expect_out "x" "--entrypoint as JSON; the image's command goes with its entry point"
+run "$hermit" oci run --entrypoint '' layout /bin/echo c
+expect_out "c" "--entrypoint ''"
+run "$hermit" oci run --entrypoint '' layout
+expect 125 "--entrypoint '' and no command"
+mkdir shared && echo host >shared/file
+run "$hermit" oci run -v "$work/shared:/data" -v "$work/shared/file:/etc/one:ro" layout 'cat /data/file; echo new >/data/made; echo x >/etc/one || cat /etc/one'
+expect_out "host
+host" "-v"
+equal "new" "$(cat shared/made)" "-v: written for real"
+run "$hermit" oci run --mount "type=tmpfs,target=/data/deep" layout 'echo x >/data/deep/x && ls /data/deep'
+expect_out "x" "--mount"
+for network in none local veth host; do
+	run "$hermit" oci run -q --network=$network layout 'cat /proc/self/net/dev | grep -c :'
+	cp out "net.$network"
+done
+equal "1 1 3" "$(cat net.none net.local net.veth | xargs)" "--network: loopback, and a pair"
+equal "$(grep -c : /proc/net/dev)" "$(cat net.host)" "--network=host: its devices"
+run "$hermit" oci run --network=bridge layout
+ok "--network=bridge is refused" [ "$status" != 0 ]
+run "$hermit" oci run --summary -e WORD=w --entrypoint /bin/echo layout z
+expect_err_has '-e WORD=w|--env=WORD=w' "the command to run it again has the changes"
 sed 's/"sha256:/"sha256:..\/..\//' layout/index.json >index.new && mkdir evil && cp -r layout/. evil/ && mv index.new evil/index.json
 run "$hermit" oci run evil
 expect 125 "a digest that is a path"

@@ -23,6 +23,20 @@ excepted()
 mkdir -p suite && cp -R "$source/tests" suite/ || exit 99
 printf '#define HAVE_ERROR_H 1\n#define HAVE_SECCOMP 1\n' >suite/config.h
 "${CC:-gcc}" -static -O1 -Isuite -o suite/tests/init suite/tests/init.c -lseccomp 2>err || skip "the suite's init cannot be built: $(head -1 err)"
+# Debian has no libmount for Python: what the suite uses of it.
+python3 -c 'import libmount' 2>/dev/null || cat >suite/tests/libmount.py <<'PYTHON'
+class Line:
+    def __init__(self, words):
+        self.target, self.vfs_options, self.fs_options = words[4], words[5], words[-1]
+
+class Table:
+    def __init__(self, name):
+        with open(name) as f:
+            self.lines = [Line(line.split()) for line in f if " - " in line]
+
+    def find_target(self, target):
+        return [line for line in self.lines if line.target == target][-1]
+PYTHON
 cd suite || exit 99
 
 # names FILE: of its tests

@@ -10,33 +10,65 @@
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/run_arguments.h"
-#include "oci/arena.h"
 #include "oci/config.h"
 #include "supervisor/oci/bundle.h"
 #include "supervisor/exit_codes.h"
 #include "supervisor/oci/image.h"
+#include "supervisor/oci/image_adapt.h"
 
 struct arguments {
 	const char *image;
 	struct run_options *options;
-	char **command; /* NULL-terminated; empty: the image's own */
+	struct image_changes changes;
+};
+
+enum { KEY_ENTRYPOINT = 0x20000, KEY_RM };
+
+/* Words of podman and docker; those of `hermit run` are there too. */
+static const struct argp_option own_options[] = {
+	{ "volume", 'v', "SRC:DST[:ro]", 0, "the same as --bind", 0 },
+	{ "entrypoint", KEY_ENTRYPOINT, "COMMAND", 0, "what to run instead of the image's entry point, a word or a list of words as JSON", 0 },
+	{ "rm", KEY_RM, NULL, 0, "accepted: nothing of a run is kept", 0 },
 };
 
 static bool takes_option(const struct option_spec *spec)
 {
-	return bundle_takes_argument(spec) || !strcmp(spec->name, "hostname");
+	static const char *const others[] = { "hostname", "env", "workdir", "user", "network", "bind", "mount" };
+
+	return bundle_takes_argument(spec) || run_arguments_is_among(spec, others, ARRAY_SIZE(others));
+}
+
+/* An option of a run, by the name that it has there. */
+static void set_option(struct arguments *a, const struct option_spec *spec, const char *arg, struct argp_state *state)
+{
+	struct error err = { 0 };
+
+	if (!strcmp(spec->name, "network") && arg && !strcmp(arg, "none"))
+		arg = "local"; /* as engines call it */
+	if (run_options_set(a->options, spec, arg, &err) < 0)
+		argp_failure(state, argp_err_exit_status, 0, "%s", err.text);
 }
 
 static error_t parse_one(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
 	const struct option_spec *spec;
-	struct error err = { 0 };
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		a->changes.options = a->options;
+		return 0;
+	case 'v':
+		set_option(a, option_find("bind"), arg, state);
+		return 0;
+	case KEY_ENTRYPOINT:
+		a->changes.entrypoint = arg;
+		return 0;
+	case KEY_RM:
+		return 0;
 	case ARGP_KEY_ARG:
 		a->image = arg;
-		a->command = state->argv + state->next;
+		a->changes.command = state->argv + state->next;
 		state->next = state->argc;
 		return 0;
 	case ARGP_KEY_END:
@@ -47,8 +79,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		spec = run_arguments_spec(key);
 		if (!spec)
 			return ARGP_ERR_UNKNOWN;
-		if (run_options_set(a->options, spec, arg, &err) < 0)
-			argp_failure(state, argp_err_exit_status, 0, "%s", err.text);
+		set_option(a, spec, arg, state);
 		return 0;
 	}
 }
@@ -58,33 +89,6 @@ static const char doc[] =
 	"IMAGE is DIR[:TAG] of an OCI layout, a directory of 'skopeo copy ... dir:DIR', or a file of 'docker save'. umoci unpacks it, once "
 	"for each digest; skopeo converts what is no OCI layout. Each run has the image as it is: what it writes is thrown away. COMMAND "
 	"replaces the image's command, its entry point stays.";
-
-/* The document is umoci's, made from the image's configuration. */
-static int adapt(struct bundle *b, const struct image *image, const struct arguments *a, struct error *err)
-{
-	struct oci_process *p = &b->config.process;
-	size_t n = 0, kept = image->entrypoint.count;
-	char **words;
-
-	b->config.root_path = image->root;
-	b->config.root_readonly = false;
-	b->config.hostname = a->options->hostname;
-	p->terminal = false;
-	p->n_rlimits = 0;
-	while (a->command[n])
-		n++;
-	if (n == 0)
-		return 0;
-	words = oci_arena_array(b->config.arena, kept + n + 1, sizeof(*words));
-	if (!words)
-		return error_set(err, ENOMEM, "out of memory");
-	for (size_t i = 0; i < kept; i++)
-		words[i] = image->entrypoint.items[i];
-	for (size_t i = 0; i < n; i++)
-		words[kept + i] = a->command[i];
-	p->args = (struct oci_strings){ .items = words, .count = kept + n };
-	return 0;
-}
 
 /* For reports: what is run, and how it is run again. */
 static int name_command(const struct arguments *a, const struct oci_strings *args, struct error *err)
@@ -96,16 +100,18 @@ static int name_command(const struct arguments *a, const struct oci_strings *arg
 		r = strv_add(&o->front, "oci");
 	if (r == 0)
 		r = strv_add(&o->front, "run");
+	if (r == 0 && a->changes.entrypoint)
+		r = strv_addf(&o->front, "--entrypoint=%s", a->changes.entrypoint);
 	if (r == 0)
 		r = strv_add(&o->back, a->image);
-	for (char **word = a->command; r == 0 && *word; word++)
+	for (char **word = a->changes.command; r == 0 && *word; word++)
 		r = strv_add(&o->back, *word);
 	for (size_t i = 0; r == 0 && i < args->count; i++)
 		r = strv_add(&o->argv, args->items[i]);
 	return r < 0 ? error_errno(err, ENOMEM, "%s", a->image) : 0;
 }
 
-static int prepare(const struct arguments *a, struct image *image, struct bundle *bundle, struct error *err)
+static int prepare(const struct arguments *a, struct image *image, struct bundle *bundle, struct strv *texts, struct error *err)
 {
 	_cleanup_free_ char *path = NULL;
 	int r;
@@ -121,19 +127,22 @@ static int prepare(const struct arguments *a, struct image *image, struct bundle
 	}
 	r = oci_config_load(AT_FDCWD, path, &bundle->config, err);
 	if (r == 0)
-		r = adapt(bundle, image, a, err);
+		r = image_adapt(image, &a->changes, &bundle->config, err);
 	if (r == 0)
 		r = name_command(a, &bundle->config.process.args, err);
 	if (r == 0)
 		r = run_options_draw_seed(a->options, err);
-	return r == 0 ? bundle_prepare(bundle, image->bundle, a->options, err) : r;
+	if (r == 0)
+		r = bundle_prepare(bundle, image->bundle, a->options, err);
+	return r == 0 ? image_adapt_container(&a->changes, bundle, texts, err) : r;
 }
 
 static int run_image(int argc, char **argv)
 {
 	_cleanup_run_arguments_ struct run_arguments run_arguments = { 0 };
 	_cleanup_bundle_ struct bundle bundle = { 0 };
-	struct argp_option *options = run_arguments_argp(takes_option, NULL, 0);
+	_cleanup_strv_ struct strv texts = { 0 }; /* that the request points to */
+	struct argp_option *options = run_arguments_argp(takes_option, own_options, ARRAY_SIZE(own_options));
 	struct argp argp = { options, parse_one, "IMAGE [COMMAND [ARGUMENT...]]", doc, NULL, NULL, NULL };
 	struct arguments a = { .options = &run_arguments.options };
 	struct image image = { 0 };
@@ -148,7 +157,7 @@ static int run_image(int argc, char **argv)
 	if (r == 0)
 		r = run_arguments_setup_log(&run_arguments, "hermit", &err);
 	if (r == 0)
-		r = prepare(&a, &image, &bundle, &err);
+		r = prepare(&a, &image, &bundle, &texts, &err);
 	if (r == 0)
 		status = run_arguments_end(&run_arguments, bundle_run(&bundle, &run_arguments.options, image.digest));
 	else
