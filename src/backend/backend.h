@@ -99,6 +99,7 @@ struct backend_adoption {
 	bool randomised;      /* the randomisation of addresses could not be switched off */
 	bool killable;        /* calls that are being decided are not disturbed by signals */
 	bool numbered;        /* process ids do not depend on what the runtime did in the container before */
+	unsigned shared;      /* CLONE_NEWIPC, NET, PID, UTS: the namespaces that are not its own, but ours */
 	int stderr_fd;        /* a duplicate of the program's, the caller's to close; -1: it has none */
 };
 

@@ -183,6 +183,38 @@ for runtime in runc crun; do
 done
 stop_agent
 
+# An agent that is killed takes its containers with it, and the next one listens at the same place.
+start_agent
+container runc busy orphan &
+pid=$!
+while ! grep -qs started out.orphan; do kill -0 $pid || break; sleep 0.05; done
+kill -KILL "$agent"
+wait $pid
+ok "a killed agent: the container ends" [ $? = 137 ]
+ok "a killed agent: nothing like a result" [ "$(cat out.orphan)" = started ]
+ok "a killed agent: the engine's log says why" grep -q '^hermit: the agent was told to end' err.orphan
+ok "a killed agent: and the report" grep -q 'the agent was told to end' reports/orphan.txt
+wait "$agent"
+start_agent
+container runc with renewed
+ok "a new agent after a killed one" cmp -s out.renewed out.runc-1
+stop_agent
+
+# Namespaces that a container has not got.
+start_agent
+in_bundle quick bare 'del(.hostname) | .linux.namespaces |= map(select(.type == "mount" or .type == "pid"))'
+for runtime in runc crun; do
+	command -v $runtime >/dev/null || continue
+	ok "$runtime: namespaces of its own" [ "$(grep -c "namespace is the host's" reports/$runtime-1.txt)" = 0 ]
+	container $runtime bare bare-$runtime
+	if [ "$(cat out.bare-$runtime)" != hello ]; then
+		echo "$runtime runs nothing without namespaces here: $(tail -n 1 err.bare-$runtime)"
+		continue
+	fi
+	ok "$runtime: missing namespaces" [ "$(sed -n "s/^hermit: not promised: the \([A-Z]*[a-z]*\) namespace is the host's.*/\1/p" reports/bare-$runtime.txt | xargs)" = "IPC network UTS" ]
+done
+stop_agent
+
 # RDTSC: replaced in files; in code made at run time the host's, which the report says.
 if ${CC:-cc} -O2 -static -o rootfs/bin/mapped "$top_srcdir/tests/guests/insn_mapped.c" 2>cc.err; then
 	start_agent
@@ -207,16 +239,21 @@ if command -v runc >/dev/null; then
 	start_agent
 	bundle long hook 'i=0; while [ $i -lt 200 ]; do true; cat /bin/true >/dev/null; i=$((i + 1)); done; cat /proc/uptime'
 	container runc long quiet
-	container runc long urged &
-	sent=0
-	until [ -e reports/urged.txt ] && grep -q 'status 0' reports/urged.txt; do
-		runc --root "$work/state-runc" kill urged URG 2>/dev/null && runc --root "$work/state-runc" kill urged WINCH 2>/dev/null && sent=$((sent + 1))
-		kill -0 $! 2>/dev/null || break
+	for i in 1 2 3; do
+		container runc long urged-$i &
+		pid=$!
+		sent=0
+		# from before its program is there; a hundred forks meet one now and then
+		until grep -qs '^hermit: the program ended' reports/urged-$i.txt; do
+			runc --root "$work/state-runc" kill urged-$i URG 2>/dev/null
+			runc --root "$work/state-runc" kill urged-$i WINCH 2>/dev/null && sent=$((sent + 1))
+			kill -0 $pid 2>/dev/null || break
+		done
+		wait $pid
+		ok "signals that are ignored, run $i: have been sent" [ $sent -gt 0 ]
+		ok "signals that are ignored, run $i: no turn, no time" cmp reports/quiet.txt reports/urged-$i.txt
+		ok "signals that are ignored, run $i: output" cmp out.quiet out.urged-$i
 	done
-	wait $!
-	ok "signals that are ignored have been sent" [ $sent -gt 0 ]
-	ok "signals that are ignored: no turn, no time" cmp reports/quiet.txt reports/urged.txt
-	ok "signals that are ignored: output" cmp out.quiet out.urged
 	stop_agent
 fi
 

@@ -124,6 +124,21 @@ for runtime in runc crun; do
 	ok "$runtime: twenty at once" [ "$(md5sum out.$runtime-1 out.$runtime-m* | cut -c 1-32 | sort -u | wc -l)" = 1 ]
 	ok "$runtime: all of them" [ "$(ls out.$runtime-m* | wc -l)" = 20 ]
 
+	# Hooks that fail, and one that never ends: the engine says so, and there is no container.
+	container $runtime $runtime-wrong $on --annotation=org.hermit.seed=many -- /bin/true
+	ok "$runtime: a hook that fails: no container" [ $? != 0 ]
+	# crun says only that a hook has failed
+	ok "$runtime: a hook that fails: the engine says so" grep -q 'annotations.org.hermit.seed: .*many\|crun: error executing hook .*hermit-supervisor' err.$runtime-wrong
+	mkfifo never.$runtime
+	jq --arg fifo "$work/never.$runtime" '.hook.path = "/bin/sh" | .hook.args = ["sh", "-c", "exec \($path) hook precreate --limit=2 <\($fifo)"]' \
+		--arg path "$supervisor" hooks/hermit-precreate.json >hooks/slow.json
+	exec 7<>never.$runtime
+	container $runtime $runtime-slow $on -- /bin/true
+	ok "$runtime: a hook that never ends: no container" [ $? != 0 ]
+	exec 7>&-
+	rm hooks/slow.json
+	ok "$runtime: a hook that never ends: the engine says which" grep -q 'precreate' err.$runtime-slow
+
 	container $runtime $runtime-seven $on -- sh -c 'exit 7'
 	ok "$runtime: status" [ $? = 7 ]
 

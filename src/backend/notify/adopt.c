@@ -8,10 +8,12 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/personality.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -172,7 +174,7 @@ static int to_syscall_stop(struct notify *n, struct adopted *adopted)
 	return await_stop(n, adopted, STOP_SYSCALL);
 }
 
-int adopt_inject(struct notify *n, struct adopted *adopted, const struct user_regs_struct *saved, const struct injected *call,
+int adopt_inject(struct notify *n, struct adopted *adopted, const struct stopped *saved, const struct injected *call,
 		 int64_t *ret_result)
 {
 	struct user_regs_struct regs;
@@ -180,7 +182,7 @@ int adopt_inject(struct notify *n, struct adopted *adopted, const struct user_re
 	int r;
 
 	do {
-		regs = *saved;
+		regs = saved->regs;
 		regs.orig_rax = ~0ull;
 		regs.rax = (uint64_t)call->nr;
 		regs.rdi = call->args[0];
@@ -208,8 +210,14 @@ static bool in_call(const struct user_regs_struct *regs, int nr)
 	return (int64_t)regs->orig_rax == nr && (int64_t)regs->rax == RESTART;
 }
 
-int adopt_stop_there(struct notify *n, struct adopted *adopted, struct user_regs_struct *ret_saved)
+static int block_signals(pid_t tid, uint64_t blocked)
 {
+	return ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof(blocked), &blocked) < 0 ? -errno : 0;
+}
+
+int adopt_stop_there(struct notify *n, struct adopted *adopted, struct stopped *ret_saved)
+{
+	const uint64_t all = ~0ull;
 	int r;
 
 	r = companion_interrupt(adopted->tid);
@@ -217,28 +225,32 @@ int adopt_stop_there(struct notify *n, struct adopted *adopted, struct user_regs
 		r = listener_reply(n, &adopted->cookie, RESTART);
 	if (r == 0)
 		r = await_stop(n, adopted, STOP_INTERRUPT);
-	if (r == 0 && ptrace(PTRACE_GETREGS, adopted->tid, NULL, ret_saved) < 0)
+	if (r == 0 && ptrace(PTRACE_GETREGS, adopted->tid, NULL, &ret_saved->regs) < 0)
 		r = -errno;
-	if (r == 0 && !in_call(ret_saved, adopted->event.call.nr)) {
+	if (r == 0 && !in_call(&ret_saved->regs, adopted->event.call.nr)) {
 		r = companion_go(adopted->tid, 0);
 		return r < 0 ? r : -EAGAIN;
 	}
-	return r;
+	if (r == 0 && ptrace(PTRACE_GETSIGMASK, adopted->tid, (void *)sizeof(ret_saved->blocked), &ret_saved->blocked) < 0)
+		r = -errno;
+	return r == 0 ? block_signals(adopted->tid, all) : r;
 }
 
-int adopt_call_again(pid_t tid, const struct user_regs_struct *saved)
+int adopt_call_again(pid_t tid, const struct stopped *saved)
 {
-	struct user_regs_struct regs = *saved;
+	struct user_regs_struct regs = saved->regs;
+	int r;
 
-	regs.rax = saved->orig_rax;
+	regs.rax = saved->regs.orig_rax;
 	regs.orig_rax = ~0ull;
 	regs.rip -= SYSCALL_SIZE;
-	if (ptrace(PTRACE_SETREGS, tid, NULL, &regs) < 0)
-		return -errno;
-	return companion_go(tid, 0);
+	r = block_signals(tid, saved->blocked);
+	if (r == 0 && ptrace(PTRACE_SETREGS, tid, NULL, &regs) < 0)
+		r = -errno;
+	return r < 0 ? r : companion_go(tid, 0);
 }
 
-static int switch_off(struct notify *n, struct adopted *adopted, const struct user_regs_struct *saved, int64_t *ret_result)
+static int switch_off(struct notify *n, struct adopted *adopted, const struct stopped *saved, int64_t *ret_result)
 {
 	const struct injected call = { .nr = SYS_personality, .args = { current_personality(n, adopted->tid) | ADDR_NO_RANDOMIZE } };
 	int r;
@@ -251,7 +263,7 @@ static int switch_off(struct notify *n, struct adopted *adopted, const struct us
 
 int adopt_fix_addresses(struct notify *n, struct adopted *adopted)
 {
-	struct user_regs_struct saved;
+	struct stopped saved;
 	int64_t result = -EPERM;
 	int r;
 
@@ -272,4 +284,25 @@ int adopt_fix_addresses(struct notify *n, struct adopted *adopted)
 	if (r < 0)
 		return r;
 	return result < 0 && result > -4096 ? 1 : 0;
+}
+
+unsigned adopt_shared_namespaces(pid_t tid)
+{
+	static const struct {
+		const char *name;
+		unsigned flag;
+	} kinds[] = { { "ipc", CLONE_NEWIPC }, { "net", CLONE_NEWNET }, { "pid", CLONE_NEWPID }, { "uts", CLONE_NEWUTS } };
+	struct stat own, other;
+	unsigned shared = 0;
+	char path[64];
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		(void)snprintf(path, sizeof(path), "/proc/self/ns/%s", kinds[i].name);
+		if (stat(path, &own) < 0)
+			continue;
+		(void)snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)tid, kinds[i].name);
+		if (stat(path, &other) == 0 && own.st_dev == other.st_dev && own.st_ino == other.st_ino)
+			shared |= kinds[i].flag;
+	}
+	return shared;
 }

@@ -6,9 +6,9 @@
 #ifndef HS_BACKEND_NOTIFY_ADOPT_H
 #define HS_BACKEND_NOTIFY_ADOPT_H
 
-#include "backend/notify/notify.h"
+#include <sys/user.h>
 
-struct user_regs_struct;
+#include "backend/notify/notify.h"
 
 /* A parked call: in the end the execve with which the container begins. */
 struct adopted {
@@ -31,20 +31,28 @@ int adopt_fix_addresses(struct notify *n, struct adopted *adopted);
  */
 int adopt_fix_numbers(struct notify *n, pid_t tid);
 
+/* Which of its namespaces, CLONE_NEW..., are the supervisor's own: nobody has given it others. */
+unsigned adopt_shared_namespaces(pid_t tid);
+
+/* A thread that was stopped in the call that it was parked in. Signals wait until it is back there: they would come in the middle of ours. */
+struct stopped {
+	struct user_regs_struct regs;
+	uint64_t blocked; /* signals */
+};
 /*
- * Out of the parked call, into a stop, with what the registers are. -EAGAIN: the thread was led away by a signal and runs on; -EALREADY: it is
+ * Out of the parked call, into a stop, with what there is to restore. -EAGAIN: the thread was led away by a signal and runs on; -EALREADY: it is
  * parked again, in *adopted.
  */
-int adopt_stop_there(struct notify *n, struct adopted *adopted, struct user_regs_struct *ret_saved);
+int adopt_stop_there(struct notify *n, struct adopted *adopted, struct stopped *ret_saved);
 struct injected {
 	long nr;
 	uint64_t args[6];
 };
 /* The thread, stopped by adopt_stop_there(), makes this call and stops again. What it returned is in *ret_result. */
-int adopt_inject(struct notify *n, struct adopted *adopted, const struct user_regs_struct *saved, const struct injected *call,
+int adopt_inject(struct notify *n, struct adopted *adopted, const struct stopped *saved, const struct injected *call,
 		 int64_t *ret_result);
 /* It goes back to the call that it was parked in. */
-int adopt_call_again(pid_t tid, const struct user_regs_struct *saved);
+int adopt_call_again(pid_t tid, const struct stopped *saved);
 
 /*
  * At a parked call of the runtime's: n->replacement is installed, and its listener takes the place of the runtime's. 0: not here, the call is

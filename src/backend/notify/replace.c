@@ -138,7 +138,7 @@ static const char *find_obstacle(const struct notify *n, const struct adopted *c
 struct operation {
 	struct notify *n;
 	struct adopted *call;
-	struct user_regs_struct saved;
+	struct stopped saved;
 	uint64_t page, size; /* in the thread's memory */
 };
 

@@ -162,6 +162,8 @@ int notify_resume(struct guest *g, int task, const struct verdict *v)
 	n->points_passed = 0;
 	/* Before it goes: with what it does at once it may be stopped already when it has gone. */
 	t->where = action->to;
+	t->passed = v->kind == VERDICT_CONTINUE;
+	t->repeats = 0;
 	r = v->preempt.unit == PREEMPT_PLACES ? points_count(n, t) : 0;
 	if (r == 0)
 		r = action->run(n, t, v);

@@ -415,6 +415,7 @@ static int adopt(struct notify *n, const struct backend_options *options, const 
 	if (r < 0)
 		return error_errno(err, -r, "the ids of the container's processes");
 	ret_adoption->numbered = r == 1;
+	ret_adoption->shared = adopt_shared_namespaces(adopted.tid);
 	ret_adoption->early_calls = n->strange_calls;
 	ret_adoption->stderr_fd = handles_borrow(n, adopted.tid, STDERR_FILENO);
 	return begin_adopted(n, &adopted, adoptee->filter != NULL, err);

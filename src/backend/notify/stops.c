@@ -11,13 +11,18 @@
 #include <stdlib.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* The kernel's own: what a call has that is made again behind a signal (ERESTARTSYS to ERESTART_RESTARTBLOCK). */
+enum { RESTART_FIRST = -512, RESTART_LAST = -516 };
 
 int notify_report(struct notify *n, struct notify_task *t, struct event *event)
 {
 	t->where = WHERE_STOP;
 	t->expect = EXPECT_NOTHING;
+	t->passed = false;
 	t->stop = event->kind;
 	event->task = t->number;
 	return queue_push(&n->queue, event);
@@ -167,6 +172,21 @@ static bool is_dropped(struct notify *n, const struct notify_task *t, const sigi
 	       signal_state_ignored(&state) >> (info->si_signo - 1) & 1;
 }
 
+/*
+ * The kernel would not have disturbed the call that it runs (fork looks for signals, whatever they are): that it comes again is nobody's business.
+ */
+static int drop_signal(struct notify_task *t)
+{
+	struct user_regs_struct regs;
+
+	if (ptrace(PTRACE_GETREGS, t->tid, NULL, &regs) < 0)
+		return errno == ESRCH ? 0 : -errno;
+	t->repeats = 0;
+	if (t->passed && (int64_t)regs.orig_rax == t->call_nr && (int64_t)regs.rax >= RESTART_LAST && (int64_t)regs.rax <= RESTART_FIRST)
+		t->repeats = (int64_t)regs.rax == RESTART_LAST ? SYS_restart_syscall : t->call_nr;
+	return companion_go(t->tid, 0);
+}
+
 static int on_signal(struct notify *n, struct notify_task *t)
 {
 	struct event event = { .kind = EVENT_SIGNAL };
@@ -187,7 +207,7 @@ static int on_signal(struct notify *n, struct notify_task *t)
 		return companion_go(t->tid, 0); /* a Go runtime's, to itself */
 	event.siginfo = t->siginfo;
 	if (!restore_contents(n, t, &event.siginfo) && is_dropped(n, t, &event.siginfo))
-		return companion_go(t->tid, 0);
+		return drop_signal(t);
 	return notify_report(n, t, &event);
 }
 

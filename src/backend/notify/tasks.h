@@ -102,7 +102,9 @@ struct notify_task {
 	struct preempt_point point; /* where its turn is to end */
 	uint64_t at_place;          /* stopped before the instruction of this place, 0: no */
 	struct call_cookie cookie; /* WHERE_CALL; the listener's part is that of the last call */
-	int call_nr;             /* WHERE_CALL */
+	int call_nr;             /* of the last call */
+	bool passed;             /* the kernel runs that, and nothing has been reported since */
+	int repeats;             /* a signal that is dropped has broken that off: this one comes in its place; 0: no */
 	siginfo_t siginfo;       /* EVENT_SIGNAL: as the kernel has it */
 	struct {
 		struct insn_site site;

@@ -42,10 +42,16 @@ static int take_call(struct notify *n, int listener)
 		return reject_stranger(tid);
 	if (t->where != WHERE_RUNNING)
 		return -EPROTO;
+	if (t->passed && t->repeats && t->repeats == event.call.nr) {
+		t->repeats = 0;
+		t->cookie = cookie;
+		return listener_continue(n, &cookie);
+	}
 	n->fresh = false;
 	t->where = WHERE_CALL;
 	t->cookie = cookie;
 	t->call_nr = event.call.nr;
+	t->passed = false;
 	event.task = t->number;
 	return queue_push(&n->queue, &event);
 }

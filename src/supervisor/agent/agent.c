@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -143,8 +144,12 @@ static void write_metrics(const struct agent *a)
 
 /* ---- children ---- */
 
-static _Noreturn void be_child(struct agent *a, int connection)
+/* It ends with the agent, however that ends: it tells the engine, and kills its container. */
+static _Noreturn void be_child(struct agent *a, int connection, pid_t agent)
 {
+	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != agent)
+		_exit(EXIT_CODE_TOOL);
 	(void)close(a->listener);
 	(void)close(a->signals);
 	(void)sigprocmask(SIG_SETMASK, &a->old_mask, NULL);
@@ -154,7 +159,7 @@ static _Noreturn void be_child(struct agent *a, int connection)
 static void serve(struct agent *a, int connection)
 {
 	pid_t *more = reallocarray(a->children, a->n_children + 1, sizeof(*more));
-	pid_t pid;
+	pid_t agent = getpid(), pid;
 
 	if (!more) {
 		log_error("no memory for one more container: it is refused");
@@ -163,7 +168,7 @@ static void serve(struct agent *a, int connection)
 	a->children = more;
 	pid = fork();
 	if (pid == 0)
-		be_child(a, connection);
+		be_child(a, connection, agent);
 	if (pid < 0) {
 		log_error("cannot fork for one more container (%m): it is refused");
 		return;

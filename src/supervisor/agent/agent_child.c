@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -131,6 +132,24 @@ static void note_what_is_known(struct child *c)
 		note(c, "a process of exec has a clock and a schedule of its own");
 }
 
+/* What a container sees of the host through a namespace that it has not got. */
+static void note_namespaces(struct child *c, unsigned shared)
+{
+	static const struct {
+		unsigned flag;
+		const char *text;
+	} kinds[] = {
+		{ CLONE_NEWIPC, "the IPC namespace is the host's: its queues, semaphores and shared memory are seen" },
+		{ CLONE_NEWNET, "the network namespace is the host's: its devices, ports and traffic are seen" },
+		{ CLONE_NEWPID, "the pid namespace is the host's: its processes are seen" },
+		{ CLONE_NEWUTS, "the UTS namespace is the host's" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (shared & kinds[i].flag)
+			note(c, kinds[i].text);
+}
+
 static void on_adopted(void *arg, const struct backend_adoption *found)
 {
 	struct child *c = arg;
@@ -144,6 +163,7 @@ static void on_adopted(void *arg, const struct backend_adoption *found)
 		note(c, "addresses are randomised: the container's profile forbids to switch that off");
 	if (!found->numbered)
 		note(c, "process ids depend on what was in the container's pid namespace before");
+	note_namespaces(c, found->shared);
 	c->stderr_fd = found->stderr_fd;
 	(void)snprintf(text, sizeof(text), "%" PRIu64 " calls of the runtime came before the program and were let through",
 		       found->early_calls);

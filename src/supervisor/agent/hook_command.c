@@ -28,7 +28,7 @@ enum { MAX_DOCUMENT = 16 << 20, STATUS_FAILED = 1, PATH_SIZE = 4096 };
 
 static void on_alarm(int signo)
 {
-	static const char text[] = "hermit-supervisor: hook: the time limit is over (--limit): neither the engine's document nor the agent came\n";
+	static const char text[] = "hermit-supervisor: hook: the time limit is over (--limit): the engine's document has not come, or the agent takes no more connections\n";
 	ssize_t n;
 
 	(void)signo;
@@ -71,26 +71,26 @@ static int check_agent(const char *path, struct error *err)
 	return 0;
 }
 
-/* A wrong value is said now, and not by a container that does not start. */
-static int check_annotations(const char *text, size_t len, struct error *err)
+/*
+ * A wrong value is said now, and not by a container that does not start; and not by precreate, although that could: engines throw away what such a
+ * hook says.
+ */
+static int check_annotations(const struct oci_state *state, struct error *err)
 {
 	_cleanup_run_options_ struct run_options o = { 0 };
-	const struct option_spec *specs;
-	size_t n;
+	const size_t prefix = strlen(BUNDLE_ANNOTATION_PREFIX);
 	int r;
 
 	r = run_options_init(&o);
-	specs = option_specs(&n);
-	for (size_t i = 0; i < n && r == 0; i++) {
-		_cleanup_free_ char *value = NULL;
-		char name[80];
+	for (size_t i = 0; i < state->annotations.count && r == 0; i++) {
+		const char *name = state->annotations.items[i].key;
+		const struct option_spec *spec;
 
-		if (!bundle_takes_annotation(&specs[i]))
+		if (strncmp(name, BUNDLE_ANNOTATION_PREFIX, prefix) != 0)
 			continue;
-		(void)snprintf(name, sizeof(name), "%s%s", BUNDLE_ANNOTATION_PREFIX, specs[i].name);
-		r = hook_config_annotation(text, len, name, &value, err);
-		if (r == 0 && value)
-			r = run_options_set(&o, &specs[i], value, err);
+		spec = option_find(name + prefix);
+		if (spec && bundle_takes_annotation(spec))
+			r = run_options_set(&o, spec, state->annotations.items[i].value, err);
 		if (r < 0)
 			error_prefix(err, "annotations.%s", name);
 	}
@@ -115,9 +115,7 @@ static int rewrite(const struct hook_request *request, const char *text, size_t 
 	};
 	int r;
 
-	r = check_annotations(text, len, err);
-	if (r == 0)
-		r = hook_config_rewrite(text, len, &rw, ret_text, err);
+	r = hook_config_rewrite(text, len, &rw, ret_text, err);
 	for (size_t i = 0; i < rw.notes.count; i++)
 		log_warning("%s", rw.notes.items[i]);
 	strv_clear(&rw.notes);
@@ -150,6 +148,13 @@ static bool state_wants(const struct oci_state *state)
 	return false;
 }
 
+static int check(const struct hook_request *request, const struct oci_state *state, struct error *err)
+{
+	int r = check_annotations(state, err);
+
+	return r < 0 ? r : check_agent(request->socket, err);
+}
+
 /* The last word about the container, for the engine's log. A container that never came to run has no report. */
 static int show_report(const struct hook_request *request, const char *id, struct error *err)
 {
@@ -180,7 +185,7 @@ static int with_state(const struct hook_request *request, struct error *err)
 	if (r == 0)
 		r = oci_state_parse(text, len, "standard input", &state, err);
 	if (r == 0 && state_wants(&state) && strchr(state.id, '/') == NULL)
-		r = !strcmp(request->stage, "poststop") ? show_report(request, state.id, err) : check_agent(request->socket, err);
+		r = !strcmp(request->stage, "poststop") ? show_report(request, state.id, err) : check(request, &state, err);
 	oci_state_free(&state);
 	return r;
 }
