@@ -153,7 +153,10 @@ void signals_changed(struct engine *e, struct process *p);
 int signals_wake(struct engine *e);
 /* True when delivering signo with its default action ends the process. */
 bool signal_default_is_fatal(int signo);
-/* Is any signal pending that the task does not block? Also when the task is dying. */
+/*
+ * Is any signal pending that the task neither blocks nor ignores? Also when the task is dying. What is ignored does not count: without a tracer the
+ * kernel would not have queued it.
+ */
 bool signals_pending(struct engine *e, struct task *t);
 /* Would any pending signal be delivered to the task, judged by `mask` when it is not NULL? */
 int signals_deliverable(struct engine *e, struct task *t, const uint64_t *mask, bool *ret_deliverable);

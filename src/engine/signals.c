@@ -54,7 +54,7 @@ bool signals_pending(struct engine *e, struct task *t)
 {
 	struct signal_state s;
 
-	return e->g->ops->signal_state(e->g, t->id, &s) < 0 || ((s.thread_pending | s.process_pending) & ~s.blocked);
+	return e->g->ops->signal_state(e->g, t->id, &s) < 0 || effective(&s, s.thread_pending | s.process_pending, s.blocked);
 }
 
 /* Signals that are pending for the process and that some thread has been woken for are in *taken. */

@@ -516,6 +516,23 @@ static void by_its_other_name(void)
 	end();
 }
 
+/* Linux 5.10 and earlier said the same: programs that copy by it fall back to writing. */
+static void spliced(void)
+{
+	int p[2];
+
+	make();
+	MUST(pipe(p));
+	MUST(write(p[1], "abc", 3));
+	SHOWN("splice onto a terminal: %s", RESULT(splice(p[0], NULL, slave, NULL, 3, 0)));
+	MUST(write(p[1], "def", 3)); /* natively the first ones are gone */
+	SHOWN("splice into its other end: %s", RESULT(splice(p[0], NULL, master, NULL, 3, 0)));
+	SHOWN("nothing came: %d, nothing is lost: %d", queued(master), queued(p[0]));
+	close(p[0]);
+	close(p[1]);
+	end();
+}
+
 int main(void)
 {
 	(void)signal(SIGHUP, SIG_IGN);
@@ -538,6 +555,7 @@ int main(void)
 	unstoppable(true);
 	reads_in_background();
 	by_its_other_name();
+	spliced();
 	SHOWN("at %llu", (unsigned long long)vm_now());
 	return 0;
 }

@@ -99,6 +99,25 @@ Test(engine_watch, what_a_signal_interrupts_is_seen)
 	told(0, VERDICT_GO);
 }
 
+/* The kernel queues it for the tracer's sake only. */
+Test(engine_watch, what_is_ignored_interrupts_nothing)
+{
+	access_call();
+	told(0, VERDICT_HOOK);
+	fake.signals[0].thread_pending = 1ull << (SIGURG - 1);
+	fake.signals[0].process_pending = 1ull << (SIGUSR1 - 1);
+	fake.signals[0].ignored = 1ull << (SIGUSR1 - 1);
+	happens(fake_done(0, -ERESTARTSYS_));
+	told(0, VERDICT_GO);
+	cr_expect_eq(seen[EVENT_DONE], 0);
+	access_call();
+	cr_expect(told(0, VERDICT_HOOK).unnoticed);
+	happens(fake_done(0, 0));
+	told(0, VERDICT_GO);
+	cr_expect_eq(seen[EVENT_DONE], 1);
+	cr_expect_eq(seen[EVENT_CALL], 1);
+}
+
 static void fallocate_call(void)
 {
 	happens(fake_call(0, SYS_fallocate, 0, 0, 0, 100, 0, 0));

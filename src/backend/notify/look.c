@@ -104,17 +104,18 @@ static int park_again(struct notify *n, struct notify_task *t, int (*go)(pid_t t
 	return r < 0 ? r : await_call(n, t);
 }
 
-int look_registers(struct notify *n, int task, struct user_regs_struct *ret_regs)
+typedef int stopped_fn(pid_t tid, void *arg);
+
+/* With the task stopped, do. */
+static int do_stopped(struct notify *n, int task, stopped_fn *act, void *arg)
 {
 	struct notify_task *t = tasks_by_number(&n->tasks, task);
-	int look, r, status;
+	int done, r, status;
 
 	if (!t || t->where == WHERE_DEAD)
 		return -ESRCH;
 	if (t->where == WHERE_STOP)
-		return get_registers(t->tid, ret_regs);
-	if (t->where == WHERE_LISTEN)
-		return look_at_listener(t, ret_regs);
+		return act(t->tid, arg);
 	if (t->where != WHERE_CALL)
 		return -EBUSY;
 	r = check_no_signal(n, task);
@@ -122,31 +123,39 @@ int look_registers(struct notify *n, int task, struct user_regs_struct *ret_regs
 		r = stop_on_the_way(n, t, &status);
 	if (r < 0)
 		return r;
-	look = get_registers(t->tid, ret_regs);
+	done = act(t->tid, arg);
 	r = park_again(n, t, companion_go);
-	return r < 0 ? r : look;
+	return r < 0 ? r : done;
+}
+
+static int get(pid_t tid, void *ret_regs)
+{
+	return get_registers(tid, ret_regs);
+}
+
+int look_registers(struct notify *n, int task, struct user_regs_struct *ret_regs)
+{
+	const struct notify_task *t = tasks_by_number(&n->tasks, task);
+
+	return t && t->where == WHERE_LISTEN ? look_at_listener(t, ret_regs) : do_stopped(n, task, get, ret_regs);
+}
+
+static int set(pid_t tid, void *args)
+{
+	return companion_set_args(tid, args);
 }
 
 int notify_set_args(struct guest *g, int task, const uint64_t args[6])
 {
-	struct notify *n = notify_of(g);
-	struct notify_task *t = tasks_by_number(&n->tasks, task);
-	int set, r, status;
+	return do_stopped(notify_of(g), task, set, (void *)(uintptr_t)args);
+}
 
-	if (!t || t->where == WHERE_DEAD)
-		return -ESRCH;
-	if (t->where == WHERE_STOP)
-		return companion_set_args(t->tid, args);
-	if (t->where != WHERE_CALL)
-		return -EBUSY;
-	r = check_no_signal(n, task);
-	if (r == 0)
-		r = stop_on_the_way(n, t, &status);
-	if (r < 0)
-		return r;
-	set = companion_set_args(t->tid, args);
-	r = park_again(n, t, companion_go);
-	return r < 0 ? r : set;
+/* The kernel would have dropped it, but for the tracer. */
+static bool is_ignored(struct notify *n, const struct notify_task *t, int signo)
+{
+	struct signal_state state;
+
+	return notify_signal_state(&n->guest, t->number, &state) == 0 && signal_state_ignored(&state) >> (signo - 1) & 1;
 }
 
 int look_follow_call(struct notify *n, struct notify_task *t)
@@ -155,7 +164,7 @@ int look_follow_call(struct notify *n, struct notify_task *t)
 
 	r = stop_on_the_way(n, t, &status);
 	while (r == 0 && WSTOPSIG(status) != COMPANION_SYSCALL_STOP) {
-		if (status >> 16 == 0)
+		if (status >> 16 == 0 && !is_ignored(n, t, WSTOPSIG(status)))
 			signo = WSTOPSIG(status);
 		r = companion_go_to_call(t->tid, 0);
 		if (r == 0)
