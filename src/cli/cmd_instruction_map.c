@@ -139,8 +139,10 @@ static int add_json(json_t *files, const struct arguments *a, const char *file, 
 
 	for (size_t i = 0; sites && i < map->count; i++)
 		if (a->all || map->sites[i].trust != INSN_UNSURE)
-			if (json_array_append_new(sites, site_to_json(map, &map->sites[i])) < 0)
+			if (json_array_append_new(sites, site_to_json(map, &map->sites[i])) < 0) {
+				json_decref(sites);
 				return -ENOMEM;
+			}
 	object = json_pack("{s:o, s:i, s:i, s:o}", "file", text_to_json(file), "replaced",
 			   (int)insn_map_count_trusted(map), "unsure", (int)(map->count - insn_map_count_trusted(map)),
 			   "instructions", sites);

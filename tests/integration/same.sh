@@ -100,7 +100,8 @@ check_case()
 	for n in $(seq 2 "$runs"); do
 		if ! diff -r --no-dereference "$first" "$work/$name/result.$n" >"$work/long" 2>&1; then
 			cut -c1-160 "$work/long" >"$work/out"
-			fail "$name: run $n differs from run 1"
+			cp "$work/$name/result.$n/err" "$work/err" # the supervisor's words, when it ended it
+			fail "$name: run $n (status $(cat "$work/$name/result.$n/status")) differs from run 1"
 			keep
 			return
 		fi
