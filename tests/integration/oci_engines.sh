@@ -132,13 +132,14 @@ term" "podman logs"
 with_pods()
 {
 	local first member id dir
-	printf '#!/bin/sh\nexec tail -f /dev/null\n' >"$work/rootfs/pause"
+	# Process 1 does not end by SIGTERM unless it asks to; podman would wait as long as it is told to.
+	printf '#!/bin/sh\ntrap "exit 0" TERM\ntail -f /dev/null &\nwait\n' >"$work/rootfs/pause"
 	chmod +x "$work/rootfs/pause"
 	tar -C "$work/rootfs" -c . >pause.tar
 	run "${pod[@]}" import pause.tar localhost/pause:1
 	run "${pod[@]}" pod create --name p --network=none --infra-image localhost/pause:1 --infra-command /pause
 	expect 0 "podman pod create"
-	run "${pod[@]}" run -d --pod p --name member localhost/busy:1 sh -c 'date -u +%Y-%m; echo up; tail -f /dev/null'
+	run "${pod[@]}" run -d --pod p --name member localhost/busy:1 sh -c 'trap "exit 0" TERM; date -u +%Y-%m; echo up; tail -f /dev/null & wait'
 	expect 0 "podman run --pod"
 	until_true sh -c '"$@" logs member 2>/dev/null | grep -q up' sh "${pod[@]}"
 	run "${pod[@]}" logs member
