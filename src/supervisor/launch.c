@@ -13,6 +13,7 @@
 #include "base/parse.h"
 #include "supervisor/cache_directory.h"
 #include "supervisor/options/order_file.h"
+#include "supervisor/user_names.h"
 
 extern char **environ;
 
@@ -253,13 +254,8 @@ static int set_user(struct launch *l, const struct run_options *o, struct error 
 	l->spec.set_user = true;
 	l->spec.groups = l->no_groups;
 	if (o->user)
-		r = launch_parse_user(o->user, &l->spec.uid, &l->spec.gid, err);
-	if (r == 0 && o->group) {
-		r = parse_id(o->group, &l->spec.gid, err);
-		if (r < 0)
-			error_prefix(err, "--group");
-	}
-	return r;
+		r = user_names_find(o->user, &l->spec.uid, &l->spec.gid, err);
+	return r == 0 && o->group ? user_names_find_group(o->group, &l->spec.gid, err) : r;
 }
 
 /* A directory of the guest's where something of its own is mounted, as it is called without links. */

@@ -116,6 +116,24 @@ for closed in '<&-' '>&-' '2>&-' '<&- >&-' '<&- 2>&-' '>&- 2>&-' '<&- >&- 2>&-';
 		;;
 	esac
 done
+# Users and groups by number and by name, as this host's files say.
+for who in nobody daemon:nogroup 65534:daemon; do
+	user=${who%:*} group=${who#*:}
+	[ "$group" != "$who" ] || group=$(awk -F : -v name="$user" '$1 == name { print $4 }' /etc/passwd)
+	[ "$(id -u)" = 0 ] || break
+	run "$hermit" run -q -u "$who" -- sh -c 'id -u; id -g; id -G'
+	expect 0 "-u $who"
+	want=$(awk -F : -v name="$user" '$1 == name || $3 == name { print $3; exit }' /etc/passwd)
+	gid=$(awk -F : -v name="$group" '$1 == name || $3 == name { print $3; exit }' /etc/group)
+	expect_out "$want
+$gid
+$gid" "-u $who"
+done
+run "$hermit" run -u no-such-user -- true
+expect 125 "a user that there is not"
+expect_err_has "--user: 'no-such-user' is no number, and no user of /etc/passwd" "a user that there is not"
+run "$hermit" run -u 1:no-such-group -- true
+expect 125 "a group that there is not"
 # What a path leads to is looked up with the rights of who asks: root's without the capabilities that override permissions, too.
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	for rights in "--inh-caps=-all --bounding-set=-all" "--inh-caps=-all --bounding-set=-dac_override" "--reuid=65534 --clear-groups"; do

@@ -167,6 +167,15 @@ rm -rf "$TMPDIR"/*
 cp "$hermit" ..
 chmod 755 .. ../hermit
 user=
+echo old >gone
+run "$hermit" run -q --verify --verify-json=verdict.json -- sh -c 'rm gone; ln -s x link; printf "b\\377" | xargs touch; for i in 1 2 3 4 5 6 7 8; do echo >f$i; done'
+expect 0 "changed files"
+ok "changed files: ten are named" [ "$(grep -c '^  [a-z ]*: /' ../err),$(tail -n 1 ../err)" = "10,  and $(($(verdict .changed_files) - 10)) more; --verify-json=FILE names them" ]
+ok "changed files: all are in the JSON" [ "$(verdict '.changed_files')" = "$(verdict '.changed | length')" ]
+for what in "removed $PWD/gone" "symbolic link $PWD/link" "file $PWD/f8" "file $PWD/b\xff"; do
+	ok "changed files: $what" [ "$(jq -r '.changed[] | "\(.what) \(.path)"' verdict.json | grep -cxF "$what")" = 1 ]
+done
+rm gone
 [ "$(id -u)" != 0 ] || user="setpriv --reuid=65534 --regid=65534 --clear-groups"
 mkdir ../elsewhere && chmod 777 ../elsewhere
 # shellcheck disable=SC2086 # words
@@ -175,6 +184,7 @@ if [ "$status" = 125 ]; then
 	echo "an ordinary user may not run anything here: $(head -n 1 ../err)"
 else
 	expect_err_has '^verified: 2 runs are equal: exit status 0, [0-9]+ events, 3 changed files$' "changed files in memory are counted"
+	ok "changed files in memory are named" [ "$(sed -n 's/^  \(.*: .*\)/\1/p' ../err | sort | xargs)" = "directory: /tmp/two file: /made file: /tmp/two/three" ]
 	# shellcheck disable=SC2086
 	TMPDIR=$work/elsewhere run $user ../hermit run -q --verify --workdir=/usr -- true
 	expect_err_has '^verified: 2 runs are equal: exit status 0, [0-9]+ events, 0 changed files$' "what was there before is not"

@@ -15,6 +15,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "container/mountinfo.h"
@@ -146,7 +147,7 @@ static int list(int dirfd, struct listing *l)
 }
 
 struct walk {
-	uint64_t entries;
+	struct changes *changes;
 	const struct mount_table *mounts; /* NULL or: what is below one of these is out of sight */
 	const struct place_contents *before; /* what is as it was is not counted */
 	struct difference *what;
@@ -181,6 +182,33 @@ static bool is_whiteout(const struct stat *st)
 static const char *what_is(const struct stat *st)
 {
 	return is_whiteout(st) ? "removed" : kind_name(st->st_mode);
+}
+
+void changes_clear(struct changes *changes)
+{
+	for (size_t i = 0; i < changes->n; i++)
+		free(changes->items[i].path);
+	free(changes->items);
+	*changes = (struct changes){ 0 };
+}
+
+static int note_change(struct walk *w, const char *what)
+{
+	struct changes *c = w->changes;
+	struct change *grown;
+	char *path;
+
+	if (c->total++ >= CHANGES_MAX)
+		return 0;
+	grown = array_grow(c->items, c->n, &c->room, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	c->items = grown;
+	path = strdup(w->path);
+	if (!path)
+		return -ENOMEM;
+	c->items[c->n++] = (struct change){ path, what };
+	return 0;
 }
 
 /* Opened for reading even when the guest left it unreadable for its owner. */
@@ -329,7 +357,8 @@ static int compare_entry(struct walk *w, int dir_a, int dir_b, const char *name,
 		return 1;
 	if (fstatat(dir_a, name, &a, AT_SYMLINK_NOFOLLOW) < 0 || fstatat(dir_b, name, &b, AT_SYMLINK_NOFOLLOW) < 0)
 		return error_errno(w->err, errno, "comparing %s", w->path);
-	w->entries += !top && !place_is_as_before(w->before, &a);
+	if (!top && !place_is_as_before(w->before, &a) && note_change(w, what_is(&a)) < 0)
+		return error_errno(w->err, ENOMEM, "comparing %s", w->path);
 	if ((a.st_mode & S_IFMT) != (b.st_mode & S_IFMT) || is_whiteout(&a) != is_whiteout(&b))
 		return SAY(w->what, "%.900s: %s and %s", w->path, what_is(&a), what_is(&b));
 	if (a.st_mode != b.st_mode)
@@ -439,37 +468,30 @@ static int compare_dirs(struct walk *w, int fd_a, int fd_b, bool top)
 	return 1;
 }
 
-int compare_layers(const char *dir_a, const char *dir_b, const struct place_contents *before, uint64_t *ret_entries,
+int compare_layers(const char *dir_a, const char *dir_b, const struct place_contents *before, struct changes *changes,
 		   struct difference *ret_what, struct error *err)
 {
 	_cleanup_close_ int fd_a = open(dir_a, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_close_ int fd_b = open(dir_b, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct walk w = { .what = ret_what, .err = err, .before = before };
-	int r;
+	struct walk w = { .what = ret_what, .err = err, .before = before, .changes = changes };
 
 	if (fd_a < 0 || fd_b < 0)
 		return error_errno(err, errno, "%s", fd_a < 0 ? dir_a : dir_b);
-	r = compare_dirs(&w, fd_a, fd_b, true);
-	*ret_entries = w.entries;
-	return r;
+	return compare_dirs(&w, fd_a, fd_b, true);
 }
 
 int compare_trees(int fd_a, int fd_b, const char *path, const struct mount_table *mounts, const struct place_contents *before,
-		  uint64_t *ret_entries, struct difference *ret_what, struct error *err)
+		  struct changes *changes, struct difference *ret_what, struct error *err)
 {
-	struct walk w = { .what = ret_what, .err = err, .mounts = mounts, .before = before };
+	struct walk w = { .what = ret_what, .err = err, .mounts = mounts, .before = before, .changes = changes };
 	struct stat a, b;
-	int r;
 
 	if (fstat(fd_a, &a) < 0 || fstat(fd_b, &b) < 0)
 		return error_errno(err, errno, "%s", path);
-	*ret_entries = 0;
 	if (a.st_dev == b.st_dev && a.st_ino == b.st_ino)
 		return 1; /* of the host: shared by both */
 	(void)snprintf(w.path, sizeof(w.path), "%s", strcmp(path, "/") != 0 ? path : "");
 	if (a.st_mode != b.st_mode)
 		return SAY(ret_what, "%.900s: mode %04o and %04o", path, a.st_mode & 07777, b.st_mode & 07777);
-	r = compare_dirs(&w, fd_a, fd_b, false);
-	*ret_entries = w.entries;
-	return r;
+	return compare_dirs(&w, fd_a, fd_b, false);
 }

@@ -272,6 +272,7 @@ int verify_with(const struct run_options *o, const struct verify_maker *maker, s
 	for (int i = 0; i < 2; i++)
 		places_clear(&v.places[i]);
 	place_contents_clear(&v.upper_before);
+	changes_clear(&v.changed);
 	strv_clear(&v.sources);
 	log_diff_result_deinit(&v.log);
 	return status;

@@ -36,7 +36,6 @@ static int compare_stream(const struct verify *v, const char *name, struct diffe
 /* What is in memory only. */
 static int compare_places(struct verify *v, struct difference *what, struct error *err)
 {
-	uint64_t entries;
 	int r = 1;
 
 	for (size_t i = 0; i < v->places[0].n && r > 0; i++) {
@@ -45,9 +44,8 @@ static int compare_places(struct verify *v, struct difference *what, struct erro
 
 		if (other < 0)
 			return error_set(err, ENOENT, "comparing %s: it is in one container only", path);
-		r = compare_trees(v->places[0].items[i].fd, other, path, &v->places[0].mounts, &v->places[0].items[i].before, &entries, what,
+		r = compare_trees(v->places[0].items[i].fd, other, path, &v->places[0].mounts, &v->places[0].items[i].before, &v->changed, what,
 				  err);
-		v->files += entries;
 	}
 	return r;
 }
@@ -57,8 +55,9 @@ static int compare_changes(struct verify *v, struct difference *what, struct err
 	char a[VERIFY_PATH_SIZE], b[VERIFY_PATH_SIZE];
 	int r;
 
+	changes_clear(&v->changed);
 	r = compare_layers(verify_path(v, a, 1, "files/upper"), verify_path(v, b, v->done, "files/upper"), &v->upper_before,
-			   &v->files, what, err);
+			   &v->changed, what, err);
 	return r > 0 ? compare_places(v, what, err) : r;
 }
 

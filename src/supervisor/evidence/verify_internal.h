@@ -37,7 +37,7 @@ struct verify {
 	struct observed first; /* the run that all others are compared with */
 	unsigned done;         /* runs that are over */
 	uint64_t uncontrolled; /* in all of them */
-	uint64_t files;        /* changed files that were compared */
+	struct changes changed; /* files that were compared last */
 	struct places places[2]; /* in memory: of the first run, of the one that goes on */
 	struct place_contents upper_before; /* in the first run's layers */
 	struct strv sources;     /* of verify_maker.sources() */
