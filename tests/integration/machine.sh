@@ -82,7 +82,9 @@ done)
 settings="/proc/sys/kernel/random/uuid /proc/sys/kernel/random/boot_id /proc/sys/kernel/random/entropy_avail /proc/sys/kernel/hostname
 /proc/sys/kernel/osrelease /proc/sys/kernel/version /proc/sys/kernel/pid_max /proc/sys/kernel/threads-max /proc/sys/kernel/pty/nr
 /proc/sys/fs/file-nr /proc/sys/fs/inode-nr /proc/sys/fs/dentry-state /proc/sys/fs/aio-nr /proc/sys/vm/overcommit_memory
-/proc/sys/net/core/somaxconn /proc/sys/user/max_user_namespaces"
+/proc/sys/net/core/somaxconn /proc/sys/user/max_user_namespaces /proc/sys/net/ipv4/tcp_mem /proc/sys/net/ipv4/tcp_max_tw_buckets
+/proc/sys/net/ipv4/tcp_available_congestion_control /proc/sys/net/ipv4/neigh/default/gc_thresh3 /proc/sys/fs/quota/lookups
+/proc/net/stat/rt_cache /proc/net/fib_triestat /proc/net/netfilter/nf_log"
 sys_files="/sys/devices/system/cpu/online /sys/devices/system/cpu/possible /sys/devices/system/cpu/present
 /sys/devices/system/cpu/cpu0/topology/core_siblings_list /sys/devices/system/node/node0/meminfo /sys/class/net/lo/mtu
 /sys/kernel/uevent_seqnum"
@@ -197,6 +199,12 @@ else
 fi
 
 # --- what is not modelled ---
+# The network's settings are not the host's, and what the guest sets shows.
+hermit_run -- sh -c 'cd /proc/sys/net/ipv4 && cat ip_forward conf/all/forwarding conf/default/rp_filter conf/lo/accept_source_route tcp_fin_timeout'
+expect_out "$(printf '0\n0\n0\n1\n60')" "settings of the network"
+# shellcheck disable=SC2016 # for the guest's shell
+hermit_run -- sh -c 'cd /proc/sys/net/ipv4 && { echo 1 >ip_forward || exit 77; } 2>/dev/null && cat ip_forward conf/lo/forwarding'
+[ "$status" = 77 ] || expect_out "$(printf '1\n1')" "a setting of the network that the guest makes"
 hermit_run -- cat /proc/sys/kernel/bootloader_type
 expect 0 "a file that nobody models"
 expect_err_has 'not modelled: /proc/sys/kernel/bootloader_type' "a file that nobody models"

@@ -438,6 +438,19 @@ static void know_links(void)
 	cr_assert_eq(nl_map_fill(&engine->netlinks.map, links, sizeof(links)), 0);
 }
 
+/* However many processors the host has: one line for each of the machine that is shown, which has three. */
+Test(procfs, counts_of_the_network)
+{
+	cr_expect_str_eq(shown("/proc/2/net/stat/rt_cache", "entries  in_hit   in_slow_tot\n00000007 0000000a 00000038   \n", NULL),
+			 "entries  in_hit   in_slow_tot\n00000000 00000000 00000000   \n00000000 00000000 00000000   \n"
+			 "00000000 00000000 00000000   \n");
+	cr_expect_str_eq(shown("/proc/2/net/stat/synproxy", "entries\t\tsyn_received\n1\t2\n3\t4\n5\t6\n7\t8\n", NULL),
+			 "entries\t\tsyn_received\n0\t0\n0\t0\n0\t0\n");
+	cr_expect_str_eq(shown("/proc/2/net/stat/nothing", "", NULL), "");
+	cr_expect_str_eq(shown("/proc/sys/net/ipv4/tcp_available_congestion_control", "reno bbr\n", NULL), "reno cubic\n");
+	cr_expect_str_eq(shown("/proc/sys/fs/quota/lookups", "17\n", NULL), "0\n");
+}
+
 Test(procfs, what_links_have)
 {
 	know_links();

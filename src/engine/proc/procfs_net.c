@@ -96,6 +96,23 @@ static const char *snmp_value(struct piece group, struct piece name)
 	return "0";
 }
 
+/* A line of names, then one for each processor of what it has counted: nothing, in the same width. */
+static int filter_stat(const struct procfs_view *view, FILE *out)
+{
+	struct piece text = view->text, line;
+
+	if (piece_line(&text, &line))
+		fprintf(out, "%.*s\n", PIECE_ARG(line));
+	if (!piece_line(&text, &line))
+		return 0;
+	for (unsigned cpu = 0; cpu < machine_cpus(view->e); cpu++) {
+		for (size_t i = 0; i < line.n; i++)
+			fputc(line.at[i] == ' ' || line.at[i] == '\t' ? line.at[i] : '0', out);
+		fputc('\n', out);
+	}
+	return 0;
+}
+
 /* Pairs of lines: names, then numbers. */
 static int filter_snmp(const struct procfs_view *view, FILE *out)
 {
@@ -218,6 +235,13 @@ static const struct procfs_row rows[] = {
 	ROW_FILTER("ipv6_route", procfs_filter_ipv6_route),
 	ROW_LIVE("route"),
 	ROW_LIVE("fib_trie"),
+	ROW_LIVE("fib_triestat"), /* in bytes of this kernel's structures */
+	ROW_LIVE("ip_mr_*"),      /* routes of multicast: only a raw socket makes any */
+	ROW_LIVE("ip6_mr_*"),
+	ROW_LIVE("rt_cache"), /* there has been none since Linux 3.6 */
+	ROW_FILTER("stat/*", filter_stat),
+	ROW_TEXT("netfilter/nf_log", ""),
+	ROW_TEXT("netfilter/nfnetlink_*", ""),
 	ROW_LIVE("ip6_flowlabel"),
 	ROW_TEXT("rt6_stats", "0000 0001 0000 0001 0000 0000 0000\n"),
 	ROW_FILTER("snmp", filter_snmp),
