@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "base/log.h"
 #include "container/cgroup_internal.h"
 
 /* A value that a field of a resource object goes to, as it is. */
@@ -66,16 +65,17 @@ static int apply_memory(const struct cgroup *cgroup, const struct oci_memory *m,
 	const struct number numbers[] = {
 		{ "memory", "memory.soft_limit_in_bytes", "memory.reservation", m->reservation.set,
 		  m->reservation.value },
+		/* Newer kernels take no limit of their own memory, and always count below: what they do not take is refused. */
+		{ "memory", "memory.kmem.limit_in_bytes", "memory.kernel", m->kernel.set, m->kernel.value },
+		{ "memory", "memory.kmem.tcp.limit_in_bytes", "memory.kernelTCP", m->kernel_tcp.set, m->kernel_tcp.value },
+		{ "memory", "memory.use_hierarchy", "memory.useHierarchy", m->use_hierarchy.set, m->use_hierarchy.value },
 		{ "memory", "memory.swappiness", "memory.swappiness", m->swappiness.set, (int64_t)m->swappiness.value },
 		{ "memory", "memory.oom_control", "memory.disableOOMKiller",
 		  m->disable_oom_killer.set && m->disable_oom_killer.value, 1 },
-		{ "memory", "memory.kmem.tcp.limit_in_bytes", "memory.kernelTCP", m->kernel_tcp.set, m->kernel_tcp.value },
 	};
 	uint64_t used = 0;
 	int r;
 
-	if (m->kernel.set)
-		log_debug("linux.resources.memory.kernel: is obsolete, no kernel has such a limit any more");
 	if (m->check_before_update.value && m->limit.set && m->limit.value >= 0 &&
 	    read_number(cgroup, "memory", "memory.usage_in_bytes", &used) && used > (uint64_t)m->limit.value)
 		return error_set(err, EBUSY, "linux.resources.memory.limit: %" PRIu64 " bytes are in use", used);
@@ -143,11 +143,16 @@ static int apply_blkio_weight(const struct cgroup *cgroup, const struct oci_blki
 	if (r == 0 && b->leaf_weight.set)
 		r = cgroup_set(cgroup, "blkio", "blkio.leaf_weight", "blockIO.leafWeight", err, "%" PRIu64,
 			       b->leaf_weight.value);
-	for (size_t i = 0; r == 0 && i < b->weight_device.count; i++)
-		if (b->weight_device.items[i].weight.set)
+	for (size_t i = 0; r == 0 && i < b->weight_device.count; i++) {
+		const struct oci_blkio_device *d = &b->weight_device.items[i];
+
+		if (d->weight.set)
 			r = set_weight(cgroup, "blkio.weight_device", "blkio.bfq.weight_device", "blockIO.weightDevice", err,
-				       "%" PRId64 ":%" PRId64 " %" PRIu64, b->weight_device.items[i].major,
-				       b->weight_device.items[i].minor, b->weight_device.items[i].weight.value);
+				       "%" PRId64 ":%" PRId64 " %" PRIu64, d->major, d->minor, d->weight.value);
+		if (r == 0 && d->leaf_weight.set)
+			r = cgroup_set(cgroup, "blkio", "blkio.leaf_weight_device", "blockIO.weightDevice.leafWeight", err,
+				       "%" PRId64 ":%" PRId64 " %" PRIu64, d->major, d->minor, d->leaf_weight.value);
+	}
 	return r;
 }
 

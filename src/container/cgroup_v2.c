@@ -12,7 +12,6 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "base/log.h"
 #include "container/cgroup_internal.h"
 
 /* A number of bytes, or "max" for a negative one. */
@@ -52,16 +51,17 @@ static int apply_swap(const struct cgroup *cgroup, const struct oci_memory *m, s
 
 static int apply_memory(const struct cgroup *cgroup, const struct oci_memory *m, struct error *err)
 {
+	int64_t used = 0;
 	int r;
 
+	if (m->check_before_update.value && m->limit.set && m->limit.value >= 0 && read_first(cgroup, "memory.current", &used) &&
+	    used > m->limit.value)
+		return error_set(err, EBUSY, "linux.resources.memory.limit: %" PRId64 " bytes are in use", used);
 	r = apply_swap(cgroup, m, err);
 	if (r == 0 && m->limit.set)
 		r = set_bytes(cgroup, "memory.max", "memory.limit", m->limit.value, err);
 	if (r == 0 && m->reservation.set)
 		r = set_bytes(cgroup, "memory.low", "memory.reservation", m->reservation.value, err);
-	if (m->swappiness.set || m->kernel.set || m->kernel_tcp.set || m->disable_oom_killer.value)
-		log_debug("linux.resources.memory: swappiness, kernel limits and disableOOMKiller do not exist in "
-			  "version 2");
 	return r;
 }
 
@@ -93,8 +93,6 @@ static int apply_cpu(const struct cgroup *cgroup, const struct oci_cpu *c, struc
 {
 	int r = 0;
 
-	if (c->realtime_runtime_us.set || c->realtime_period_us.set)
-		log_debug("linux.resources.cpu: realtime limits do not exist in version 2");
 	if (c->idle.set)
 		r = cgroup_set(cgroup, "cpu", "cpu.idle", "cpu.idle", err, "%" PRId64, c->idle.value);
 	if (r == 0 && c->shares.set && !(c->idle.set && c->idle.value))
@@ -131,6 +129,18 @@ static int apply_throttle(const struct cgroup *cgroup, const struct oci_blkio_de
 	return r;
 }
 
+static int set_device_weight(const struct cgroup *cgroup, const struct oci_blkio_device *d, struct error *err)
+{
+	int r;
+
+	r = cgroup_set(cgroup, "io", "io.bfq.weight", "blockIO.weightDevice", err, "%" PRId64 ":%" PRId64 " %" PRIu64, d->major, d->minor,
+		       d->weight.value);
+	if (r == -ENOTSUP)
+		r = cgroup_set(cgroup, "io", "io.weight", "blockIO.weightDevice", err, "%" PRId64 ":%" PRId64 " %" PRIu64, d->major, d->minor,
+			       cgroup_io_weight(d->weight.value));
+	return r;
+}
+
 static int apply_io(const struct cgroup *cgroup, const struct oci_blkio *b, struct error *err)
 {
 	int r = 0;
@@ -143,9 +153,7 @@ static int apply_io(const struct cgroup *cgroup, const struct oci_blkio *b, stru
 	}
 	for (size_t i = 0; r == 0 && i < b->weight_device.count; i++)
 		if (b->weight_device.items[i].weight.set)
-			r = cgroup_set(cgroup, "io", "io.bfq.weight", "blockIO.weightDevice", err,
-				       "%" PRId64 ":%" PRId64 " %" PRIu64, b->weight_device.items[i].major,
-				       b->weight_device.items[i].minor, b->weight_device.items[i].weight.value);
+			r = set_device_weight(cgroup, &b->weight_device.items[i], err);
 	if (r == 0)
 		r = apply_throttle(cgroup, &b->read_bps, "rbps", "blockIO.throttleReadBpsDevice", err);
 	if (r == 0)
@@ -177,13 +185,47 @@ static int apply_unified(const struct cgroup *cgroup, const struct oci_pairs *pa
 	return r;
 }
 
+static bool has_leaf_weights(const struct oci_blkio *b)
+{
+	bool has = b->leaf_weight.set;
+
+	for (size_t i = 0; i < b->weight_device.count; i++)
+		has |= b->weight_device.items[i].leaf_weight.set;
+	return has;
+}
+
+/* What version 1 has and version 2 has nothing for. That what is below counts (useHierarchy) is so in version 2. */
+static int refuse_others(const struct oci_resources *r, struct error *err)
+{
+	const struct oci_memory *m = &r->memory;
+	const struct {
+		const char *field;
+		bool asked;
+	} rows[] = {
+		{ "memory.kernel", m->kernel.set },
+		{ "memory.kernelTCP", m->kernel_tcp.set },
+		{ "memory.swappiness", m->swappiness.set },
+		{ "memory.disableOOMKiller", m->disable_oom_killer.set && m->disable_oom_killer.value },
+		{ "memory.useHierarchy", m->use_hierarchy.set && !m->use_hierarchy.value },
+		{ "cpu.realtimeRuntime", r->cpu.realtime_runtime_us.set },
+		{ "cpu.realtimePeriod", r->cpu.realtime_period_us.set },
+		{ "blockIO.leafWeight", has_leaf_weights(&r->blkio) },
+		{ "network", r->net_class_id.set || r->n_net_priorities > 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i].asked)
+			return error_set(err, ENOTSUP, "linux.resources.%s: does not exist in cgroups of version 2", rows[i].field);
+	return 0;
+}
+
 int cgroup_apply_v2(const struct cgroup *cgroup, const struct oci_resources *resources, struct error *err)
 {
 	int r;
 
-	if (resources->net_class_id.set || resources->n_net_priorities > 0)
-		return error_set(err, ENOTSUP, "linux.resources.network: does not exist in cgroups of version 2");
-	r = apply_memory(cgroup, &resources->memory, err);
+	r = refuse_others(resources, err);
+	if (r == 0)
+		r = apply_memory(cgroup, &resources->memory, err);
 	if (r == 0)
 		r = apply_cpu(cgroup, &resources->cpu, err);
 	if (r == 0)

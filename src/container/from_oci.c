@@ -361,6 +361,9 @@ static int take_linux(const struct oci_config *cfg, struct oci_arena *arena, str
 	const struct oci_linux *l = &cfg->linux_;
 	int r;
 
+	/* As with process.selinuxLabel: where there is no such module it means nothing. */
+	if (l->mount_label && *l->mount_label && host_has("/sys/fs/selinux/enforce"))
+		return error_set(err, ENOTSUP, "linux.mountLabel: mounts with labels of SELinux are not supported");
 	spec->masked_paths = l->masked_paths.items;
 	spec->readonly_paths = l->readonly_paths.items;
 	spec->personality = (unsigned long)l->personality.value;

@@ -5,6 +5,7 @@
  */
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <linux/bpf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,10 +17,19 @@
 #include "base/fd.h"
 #include "container/cgroup_internal.h"
 #include "oci/config.h"
+#include "oci/jread.h"
+#include "oci/tables.h"
 
 static const char *const files[] = {
 	"cpu.idle",	   "cpu.max",	  "cpu.max.burst",	    "cpu.weight", "cpuset.cpus",     "cpuset.mems",	 "hugetlb.2MB.max", "io.max",
-	"io.weight",	   "memory.high", "memory.low",	    "memory.max", "memory.swap.max", "pids.max",
+	"io.weight",	   "memory.high", "memory.low",	    "memory.max", "memory.swap.max", "pids.max",   "rdma.max",
+	/* of version 1 */
+	"blkio.leaf_weight", "blkio.leaf_weight_device", "blkio.throttle.read_bps_device", "blkio.throttle.read_iops_device",
+	"blkio.throttle.write_bps_device", "blkio.throttle.write_iops_device", "blkio.weight", "blkio.weight_device", "cpu.cfs_burst_us",
+	"cpu.cfs_period_us", "cpu.cfs_quota_us", "cpu.rt_period_us", "cpu.rt_runtime_us", "cpu.shares", "devices.allow", "devices.deny",
+	"hugetlb.2MB.limit_in_bytes", "memory.kmem.limit_in_bytes", "memory.kmem.tcp.limit_in_bytes", "memory.limit_in_bytes",
+	"memory.memsw.limit_in_bytes", "memory.oom_control", "memory.soft_limit_in_bytes", "memory.swappiness", "memory.use_hierarchy",
+	"net_cls.classid", "net_prio.ifpriomap",
 };
 
 static char top[] = "/tmp/hermit-cgroup2.XXXXXX";
@@ -141,6 +151,118 @@ Test(container_cgroup, a_controller_that_is_not_there, .init = set_up, .fini = t
 	cr_expect_str_eq(said, "linux.resources.memory.limit: there is no cgroup controller 'memory' here");
 	apply("{\"memory\": {\"limit\": 0}, \"pids\": {\"limit\": 3}}", "", "", said, sizeof(said));
 	cr_expect_str_eq(said, "pids.max=3", "zero needs no controller: %s", said);
+}
+
+/* ---- every field ---- */
+
+/*
+ * What each property of linux.resources does, in both versions: a file that is written, or a refusal with its path. A table of the reader's that
+ * has a property which is not here is an error, so that none is read and then forgotten.
+ */
+#define REFUSED(field) "linux.resources." field ": does not exist in cgroups of version 2"
+#define BLKIO(key, rest) "{\"blockIO\": {\"" key "\": [{\"major\": 8, \"minor\": 0, " rest "}]}}"
+
+static const struct {
+	const char *path, *json, *v1, *v2;
+} properties[] = {
+	{ "memory.limit", "{\"memory\": {\"limit\": 9}}", "memory.limit_in_bytes=9", "memory.max=9" },
+	{ "memory.reservation", "{\"memory\": {\"reservation\": 9}}", "memory.soft_limit_in_bytes=9", "memory.low=9" },
+	{ "memory.swap", "{\"memory\": {\"limit\": 9, \"swap\": 12}}", "memory.limit_in_bytes=9, memory.memsw.limit_in_bytes=12",
+	  "memory.max=9, memory.swap.max=3" },
+	{ "memory.kernel", "{\"memory\": {\"kernel\": 9}}", "memory.kmem.limit_in_bytes=9", REFUSED("memory.kernel") },
+	{ "memory.kernelTCP", "{\"memory\": {\"kernelTCP\": 9}}", "memory.kmem.tcp.limit_in_bytes=9", REFUSED("memory.kernelTCP") },
+	{ "memory.swappiness", "{\"memory\": {\"swappiness\": 9}}", "memory.swappiness=9", REFUSED("memory.swappiness") },
+	{ "memory.disableOOMKiller", "{\"memory\": {\"disableOOMKiller\": true}}", "memory.oom_control=1", REFUSED("memory.disableOOMKiller") },
+	{ "memory.useHierarchy", "{\"memory\": {\"useHierarchy\": false}}", "memory.use_hierarchy=0", REFUSED("memory.useHierarchy") },
+	{ "memory.checkBeforeUpdate", "{\"memory\": {\"limit\": 9, \"checkBeforeUpdate\": true}}", "linux.resources.memory.limit: 1000 bytes are in use",
+	  "linux.resources.memory.limit: 1000 bytes are in use" },
+	{ "cpu.shares", "{\"cpu\": {\"shares\": 2}}", "cpu.shares=2", "cpu.weight=1" },
+	{ "cpu.quota", "{\"cpu\": {\"quota\": 9}}", "cpu.cfs_quota_us=9", "cpu.max=9" },
+	{ "cpu.period", "{\"cpu\": {\"period\": 9}}", "cpu.cfs_period_us=9", "cpu.max=max 9" },
+	{ "cpu.burst", "{\"cpu\": {\"burst\": 9}}", "cpu.cfs_burst_us=9", "cpu.max.burst=9" },
+	{ "cpu.realtimeRuntime", "{\"cpu\": {\"realtimeRuntime\": 9}}", "cpu.rt_runtime_us=9", REFUSED("cpu.realtimeRuntime") },
+	{ "cpu.realtimePeriod", "{\"cpu\": {\"realtimePeriod\": 9}}", "cpu.rt_period_us=9", REFUSED("cpu.realtimePeriod") },
+	{ "cpu.cpus", "{\"cpu\": {\"cpus\": \"1\"}}", "cpuset.cpus=1", "cpuset.cpus=1" },
+	{ "cpu.mems", "{\"cpu\": {\"mems\": \"1\"}}", "cpuset.mems=1", "cpuset.mems=1" },
+	{ "cpu.idle", "{\"cpu\": {\"idle\": 1}}", "cpu.idle=1", "cpu.idle=1" },
+	{ "pids.limit", "{\"pids\": {\"limit\": 9}}", "pids.max=9", "pids.max=9" },
+	{ "blockIO.weight", "{\"blockIO\": {\"weight\": 10}}", "blkio.weight=10", "io.weight=default 1" },
+	{ "blockIO.leafWeight", "{\"blockIO\": {\"leafWeight\": 10}}", "blkio.leaf_weight=10", REFUSED("blockIO.leafWeight") },
+	{ "blockIO.weightDevice[].weight", BLKIO("weightDevice", "\"weight\": 10"), "blkio.weight_device=8:0 10", "io.weight=8:0 1" },
+	{ "blockIO.weightDevice[].leafWeight", BLKIO("weightDevice", "\"leafWeight\": 10"), "blkio.leaf_weight_device=8:0 10",
+	  REFUSED("blockIO.leafWeight") },
+	{ "blockIO.throttleReadBpsDevice[].rate", BLKIO("throttleReadBpsDevice", "\"rate\": 9"), "blkio.throttle.read_bps_device=8:0 9", "io.max=8:0 rbps=9" },
+	{ "blockIO.throttleWriteBpsDevice[].rate", BLKIO("throttleWriteBpsDevice", "\"rate\": 9"), "blkio.throttle.write_bps_device=8:0 9",
+	  "io.max=8:0 wbps=9" },
+	{ "blockIO.throttleReadIOPSDevice[].rate", BLKIO("throttleReadIOPSDevice", "\"rate\": 9"), "blkio.throttle.read_iops_device=8:0 9",
+	  "io.max=8:0 riops=9" },
+	{ "blockIO.throttleWriteIOPSDevice[].rate", BLKIO("throttleWriteIOPSDevice", "\"rate\": 9"), "blkio.throttle.write_iops_device=8:0 9",
+	  "io.max=8:0 wiops=9" },
+	{ "hugepageLimits[].limit", "{\"hugepageLimits\": [{\"pageSize\": \"2MB\", \"limit\": 9}]}", "hugetlb.2MB.limit_in_bytes=9", "hugetlb.2MB.max=9" },
+	{ "network.classID", "{\"network\": {\"classID\": 9}}", "net_cls.classid=9", REFUSED("network") },
+	{ "network.priorities[].priority", "{\"network\": {\"priorities\": [{\"name\": \"lo\", \"priority\": 9}]}}", "net_prio.ifpriomap=lo 9",
+	  REFUSED("network") },
+	{ "rdma", "{\"rdma\": {\"mlx5\": {\"hcaHandles\": 9}}}", "rdma.max=mlx5 hca_handle=9", "rdma.max=mlx5 hca_handle=9" },
+	{ "unified", "{\"unified\": {\"memory.high\": \"9\"}}", "linux.resources.unified: this host has cgroups of version 1", "memory.high=9" },
+	/* version 2: a program, see below */
+	{ "devices[].allow", "{\"devices\": [{\"allow\": false, \"access\": \"rwm\"}]}", "devices.allow=c 136:* rwm, devices.deny=a", NULL },
+};
+
+/* Those that say which of several, or belong to another one. */
+static const char *const qualifiers[] = {
+	"devices*.type",  "devices*.major", "devices*.minor",       "devices*.access",
+	"blockIO.*.major", "blockIO.*.minor", "hugepageLimits*.pageSize", "network.priorities*.name",
+};
+
+static bool is_known(const char *path)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(properties); i++)
+		if (!strcmp(properties[i].path, path))
+			return true;
+	for (size_t i = 0; i < ARRAY_SIZE(qualifiers); i++)
+		if (!fnmatch(qualifiers[i], path, FNM_NOESCAPE))
+			return true;
+	return false;
+}
+
+static void look_for_unknown(const struct jread_object *object, const char *prefix)
+{
+	for (const struct jread_field *f = object->fields; f->key; f++) {
+		const struct jread_list *list = f->convert == jread_to_list ? f->detail : NULL;
+		jread_convert_fn *convert = list ? list->convert : f->convert;
+		char path[200];
+
+		(void)snprintf(path, sizeof(path), "%s%s%s", prefix, f->key, list ? "[]" : "");
+		if (convert == jread_to_object) {
+			(void)strncat(path, ".", sizeof(path) - strlen(path) - 1);
+			look_for_unknown(list ? list->detail : f->detail, path);
+		} else if (!(f->flags & JREAD_UNSUPPORTED)) {
+			cr_expect(is_known(path), "linux.resources.%s is read, and nobody says what it does", path);
+		}
+	}
+}
+
+Test(container_cgroup, every_property, .init = set_up, .fini = tear_down)
+{
+	char said[1200];
+
+	look_for_unknown(&oci_resources_object, "");
+	put("memory.current", "1000\n");
+	put("memory.usage_in_bytes", "1000\n");
+	for (int version = 1; version <= 2; version++) {
+		cgroup.unified = version == 2;
+		cgroup.items[0].controllers =
+			version == 2 ? (char[]){ "" } : (char[]){ "memory,cpu,cpuset,pids,blkio,hugetlb,net_cls,net_prio,rdma,devices" };
+		put("cgroup.controllers", "cpuset cpu io memory hugetlb pids rdma\n");
+		for (size_t i = 0; i < ARRAY_SIZE(properties); i++) {
+			const char *expected = version == 2 ? properties[i].v2 : properties[i].v1;
+
+			if (!expected)
+				continue;
+			apply(properties[i].json, "", "", said, sizeof(said));
+			cr_expect_str_eq(said, expected, "version %d, %s: '%s' instead of '%s'", version, properties[i].path, said, expected);
+		}
+	}
 }
 
 /* ---- rules about devices ---- */
