@@ -67,14 +67,18 @@ static int ring_hand_over(struct ring *ring, struct log_diff_result *result)
 /* The next line, waiting for it where that was asked for. LOG_READ_LINE, LOG_READ_END, -errno. */
 static int next_line(struct log_reader *r, const struct log_diff_options *options, struct log_line *line, struct error *err)
 {
+	bool abandoned = false;
 	int ret;
 
 	for (;;) {
 		ret = log_reader_next(r, line, err);
 		if (ret != LOG_READ_SHORT)
 			return ret;
-		if (!options->wait)
+		if (!options->wait || abandoned)
 			return log_reader_short(r, err);
+		abandoned = log_reader_is_abandoned(r);
+		if (abandoned)
+			continue; /* what its writer wrote before it closed */
 		if (!options->wait(options->wait_arg))
 			return error_set(err, ETIMEDOUT, "%s: no end record within the time allowed for following",
 					 log_reader_name(r));

@@ -32,7 +32,10 @@ struct log_diff_options {
 	bool ignore_time, ignore_turn, ignore_bytes;
 	bool any_config;          /* compare logs of different configurations */
 	unsigned context;         /* records kept before the difference */
-	/* Following: asked when a log has no more for now; false ends the comparison with -ETIMEDOUT. NULL: not following. */
+	/*
+	 * Following: asked when a log has no more for now; false ends the comparison with -ETIMEDOUT. NULL: not following. A log that nobody
+	 * has open for writing, where that can be known, is as long as it will ever be, unless it is empty still.
+	 */
 	bool (*wait)(void *arg);
 	void *wait_arg;
 };

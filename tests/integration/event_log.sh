@@ -119,13 +119,34 @@ ok "the difference has its line" [ "$(jq -r '.a.line, .b.line' out | xargs)" = "
 
 # A log that is being written is followed.
 head -n 20 log1 >growing
-(sleep 0.3; tail -n +21 log1 >>growing) &
+exec 7>>growing
+(sleep 0.3; tail -n +21 log1 >&7) &
+exec 7>&-
 run "$hermit" log-diff --follow=20 log1 growing
 expect 0 "following"
 wait
 head -n 20 log1 >growing
-run "$hermit" log-diff --follow=0.1 log1 growing
+exec 7>>growing
+run sh -c '"$@" 7>&-' sh "$hermit" log-diff --follow=0.1 log1 growing
 expect 124 "following ends"
+exec 7>&-
+# That of a run that is killed has no more to come.
+run "$hermit" log-diff --follow=0 log1 growing
+expect 125 "following what nobody writes"
+expect_err_has '^hermit: growing:21:1: the log ends without an end record: cut off, or its run was killed$' "following what nobody writes"
+"$hermit" run -q --log-events=killed -- sh -c 'while :; do [ -e /no/such/file ]; done' &
+pid=$!
+while [ ! -s killed ]; do kill -0 $pid || break; sleep 0.05; done
+timeout -s KILL "$(at_most 60)" "$hermit" log-diff --follow=0 killed killed >out 2>err &
+follower=$!
+sleep 0.3
+kill -KILL $pid
+wait $pid 2>/dev/null
+status=0
+wait $follower || status=$?
+expect 125 "following a run that is killed"
+expect_err_has '^hermit: killed:[0-9]*:[0-9]*: the log ' "following a run that is killed"
+rm killed
 
 run "$hermit" log-export --format=perfetto -o trace.json log1
 expect 0 "log-export perfetto"
