@@ -86,9 +86,10 @@ property()
 	systemctl show --value -p "$2" "$1"
 }
 
+# When systemd forgets it is its own affair: as one that never was it is inactive from its end on.
 unit_is_gone()
 {
-	[ "$(property "$1" LoadState)" = not-found ]
+	[ "$(property "$1" ActiveState)" = inactive ]
 }
 
 group_of() # PID: where it is in the hierarchy that systemd works in
