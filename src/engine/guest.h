@@ -163,7 +163,7 @@ static inline uint64_t signal_state_ignored(const struct signal_state *s)
 	return (s->ignored | SIGNALS_DEFAULT_IGNORED) & ~s->caught;
 }
 
-/* Who a task is: real, effective, saved and file system ids, in host numbers (keys only); effective capabilities as bits. */
+/* Who a task is: real, effective, saved and file system ids, as the guest's user namespace counts; effective capabilities as bits. */
 struct guest_credentials {
 	uint32_t uids[4], gids[4];
 	uint64_t capabilities;

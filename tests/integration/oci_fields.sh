@@ -204,6 +204,21 @@ kept" "NOTIFY_SOCKET: a socket of the container's own, in a directory that it ca
 	equal "READY=1 MAINPID=$(field late .init.pid)" "$(tr '\n' ' ' <said-late | sed 's/ $//')" "NOTIFY_SOCKET: start tells whose word it is"
 	run rt delete --force late
 	rm python/go
+	# A signal that is sent in a process's name has its user, as the container counts.
+	cat >python/pipe.pl <<-'END'
+	use POSIX;
+	my $seen = "no signal";
+	sigaction(SIGPIPE, POSIX::SigAction->new(sub { $seen = "$_[1]{uid} " . ($_[1]{pid} == $$) }, POSIX::SigSet->new, SA_SIGINFO));
+	pipe(R, W);
+	if (!fork) { close W; sysread R, $_, 5000; exit }
+	close R;
+	my $n = syswrite W, "x" x 1000000;
+	print $n > 0 && $n < 1000000, " $seen\n";
+	END
+	bundle pipe "exec perl /pipe.pl" ".root.path = \"$work/python\" $mounts | .linux.namespaces += [{type: \"user\"}] |
+		.linux.uidMappings = [{containerID: 0, hostID: 100000, size: 1000}] | .linux.gidMappings = .linux.uidMappings"
+	run rt run --bundle pipe pipe
+	expect_out "1 0 1" "user namespaces: whose signal it is"
 	bundle late 'exit 0'
 	NOTIFY_SOCKET=/nowhere rt create --bundle late late <in >late.out 2>&1
 	: >"$state/late/notify/notify" # as a start leaves it that has been killed

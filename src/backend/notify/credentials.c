@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/cleanup.h"
+
 int notify_credentials(struct guest *g, int task, struct guest_credentials *ret)
 {
 	const struct notify_task *t = notify_find(g, task);
@@ -25,5 +27,7 @@ int notify_credentials(struct guest *g, int task, struct guest_credentials *ret)
 	    sscanf(uids, "%" SCNu32 "%" SCNu32 "%" SCNu32 "%" SCNu32, &ret->uids[0], &ret->uids[1], &ret->uids[2], &ret->uids[3]) != 4 ||
 	    sscanf(gids, "%" SCNu32 "%" SCNu32 "%" SCNu32 "%" SCNu32, &ret->gids[0], &ret->gids[1], &ret->gids[2], &ret->gids[3]) != 4)
 		return -EPROTO;
+	for (size_t i = 0; i < ARRAY_SIZE(ret->uids); i++)
+		owners_show(notify_of(g), &ret->uids[i], &ret->gids[i]);
 	return 0;
 }
