@@ -419,7 +419,8 @@ static int set_everything(const struct container_spec *spec, int *channel, const
 	if (r == 0)
 		r = set_label(spec, err);
 	if (r == 0 && personality(persona) < 0)
-		r = error_errno(err, errno, "personality 0x%lx", persona);
+		r = error_errno(err, errno, "personality 0x%lx%s", persona,
+				errno == EINVAL ? "" : " (a seccomp filter of the launcher refuses it)");
 	(void)umask(spec->set_umask ? spec->umask : 022);
 	return r == 0 ? set_user_and_directory(spec, default_cwd, err) : r;
 }

@@ -106,7 +106,9 @@ static int raise_device(int fd, const char *name, struct error *err)
 	if (ioctl(fd, SIOCGIFFLAGS, &request) < 0)
 		return error_errno(err, errno, "cannot read the state of %s", name);
 	request.ifr_flags = (short)(request.ifr_flags | IFF_UP | IFF_RUNNING);
-	return ioctl(fd, SIOCSIFFLAGS, &request) < 0 ? error_errno(err, errno, "cannot bring up %s", name) : 0;
+	if (ioctl(fd, SIOCSIFFLAGS, &request) == 0)
+		return 0;
+	return error_errno(err, errno, "cannot bring up %s%s", name, errno == EPERM ? " (CAP_NET_ADMIN is missing)" : "");
 }
 
 int net_loopback_up(struct error *err)
