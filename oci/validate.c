@@ -84,14 +84,20 @@ static bool is_mapped(const struct oci_id_mappings *maps, uint32_t id)
 	return false;
 }
 
-/* In a new user namespace every id of the process has to exist there. */
+/* -1 is "unchanged" to the kernel: who has it would stay root. In a new user namespace every id of the process has to exist there. */
 static int check_user(const struct oci_config *cfg, struct oci_problem *p)
 {
 	const struct oci_user *user = &cfg->process.user;
 	char path[64];
 	size_t i;
 
-	if (!cfg->process.present || !makes_namespace(cfg, OCI_NS_USER))
+	if (!cfg->process.present)
+		return 0;
+	if (user->uid == UINT32_MAX)
+		return fail(p, "process.user.uid", "%u is the number of nobody", user->uid);
+	if (user->gid == UINT32_MAX)
+		return fail(p, "process.user.gid", "%u is the number of no group", user->gid);
+	if (!makes_namespace(cfg, OCI_NS_USER))
 		return 0;
 	if (!is_mapped(&cfg->linux_.uid_mappings, user->uid))
 		return fail(p, "process.user.uid", "%u is not in linux.uidMappings", user->uid);

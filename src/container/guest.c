@@ -311,6 +311,9 @@ static int set_label(const struct container_spec *spec, struct error *err)
 
 static int set_groups_and_user(const struct container_spec *spec, struct error *err)
 {
+	/* To the kernel this is "unchanged": the process would stay root. */
+	if (spec->uid == (uid_t)-1 || spec->gid == (gid_t)-1)
+		return error_set(err, EINVAL, "cannot become user %u, group %u: %u is the number of nobody", spec->uid, spec->gid, (uid_t)-1);
 	/* A user namespace with one mapped group forbids setgroups; there is nothing to clear then that could be cleared. */
 	if (!spec->keep_groups && setgroups(spec->n_groups, spec->groups) < 0 &&
 	    (errno != EPERM || spec->n_groups > 0))

@@ -15,6 +15,7 @@ blob()
 }
 
 rootfs "$work/rootfs"
+echo 'unchanged:x:4294967295:4294967295::/:' >>"$work/rootfs/etc/passwd"
 printf 'root:x:0:\nuser:x:1000:\nextra:x:77:user\n' >"$work/rootfs/etc/group"
 mkdir -p layout/blobs/sha256
 echo '{"imageLayoutVersion": "1.0.0"}' >layout/oci-layout
@@ -90,6 +91,9 @@ expect_out "5
 77
 77
 /" "-u NUMBER:GROUP"
+run "$hermit" oci run -u unchanged layout true
+expect 125 "-u with a user of the image's that has the number -1"
+expect_err_has "is the number of nobody" "-u with a user of the image's that has the number -1"
 run "$hermit" oci run -u nobody-here layout true
 expect 125 "-u with a name that there is not"
 expect_err_has "the image has no user 'nobody-here'" "-u with a name that there is not"
