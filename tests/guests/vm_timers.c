@@ -4,6 +4,7 @@
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "vm.h"
@@ -211,10 +212,24 @@ static void rates(void)
 	uint64_t rate = 1ull << 40;
 
 	MUST(setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof(rate)));
-	SAME("a rate: %lld, in short %lld", number(fd, SOL_SOCKET, SO_MAX_PACING_RATE, 8), number(fd, SOL_SOCKET, SO_MAX_PACING_RATE, 4));
+	SAME("a rate: %lld, in short %lld, in part %lld", number(fd, SOL_SOCKET, SO_MAX_PACING_RATE, 8),
+	     number(fd, SOL_SOCKET, SO_MAX_PACING_RATE, 4), number(fd, SOL_SOCKET, SO_MAX_PACING_RATE, 2));
 	MUST(setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &(int){ -1 }, sizeof(int)));
 	SAME("none: %lld, in short %lld", number(fd, SOL_SOCKET, SO_MAX_PACING_RATE, 8), number(fd, SOL_SOCKET, SO_MAX_PACING_RATE, 4));
 	close(fd);
+}
+
+/* Nothing can be read behind the name. */
+static void name_at_end(int fd)
+{
+	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	munmap(page + 4096, 4096);
+	memcpy(page + 4096 - 5, "reno", 5);
+	SAME("a name at the end: %s", RESULT(setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, page + 4096 - 5, 16)));
+	page[4095] = 'x';
+	SAME("and without its own: %s", RESULT(setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, page + 4096 - 5, 16)));
+	munmap(page, 4096);
 }
 
 static void algorithms(void)
@@ -232,6 +247,7 @@ static void algorithms(void)
 		vm_line(i == 1 ? '#' : '=', "congestion %s: %s, then %s, %u bytes", names[i], set, i < 1 ? name : "", len);
 	}
 	SHOWN("congestion: %s", name);
+	name_at_end(fd);
 	close(fd);
 }
 
@@ -243,13 +259,16 @@ static void inherited(void)
 
 	MUST(setsockopt(listener, IPPROTO_TCP, TCP_LINGER2, &value, sizeof(value)));
 	MUST(setsockopt(listener, IPPROTO_TCP, TCP_CORK, &on, sizeof(on)));
+	MUST(setsockopt(listener, IPPROTO_TCP, TCP_DEFER_ACCEPT, &on, sizeof(on)));
 	MUST(setsockopt(listener, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)));
 	client = connected(port_of(listener));
+	MUST(write(client, "hallo", 5));
 	fd = (int)MUST(accept(listener, NULL, NULL));
 	memset(&linger, 0, sizeof(linger));
 	MUST(getsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, &len));
 	SAME("accepted: linger %d %d, linger2 %lld, cork %lld", linger.l_onoff, linger.l_linger, number(fd, IPPROTO_TCP, TCP_LINGER2, 4),
 	     number(fd, IPPROTO_TCP, TCP_CORK, 4));
+	SAME("deferred is who listens: %lld, %lld", number(listener, IPPROTO_TCP, TCP_DEFER_ACCEPT, 4), number(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, 4));
 	linger.l_onoff = 0;
 	linger.l_linger = 3;
 	MUST(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)));

@@ -90,7 +90,7 @@ int socket_note_copy(struct engine *e, uint64_t from_dev, uint64_t from_ino, con
 		copy->limit_ns[i] = from->limit_ns[i];
 		copy->buffer[i] = from->buffer[i];
 	}
-	memcpy(copy->timed, from->timed, sizeof(copy->timed));
+	socket_timed_options_inherit(copy, from);
 	copy->stamps = from->stamps;
 	copy->timestamping = from->timestamping;
 	return 0;

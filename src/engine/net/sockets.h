@@ -71,6 +71,8 @@ bool socket_option_is_timed(const struct fd_info *info, int level, int name);
 int socket_timed_option_answer(struct engine *e, struct task *t, const struct fd_info *info, bool *ret_answered);
 int socket_timed_option_set(struct engine *e, struct task *t, const struct fd_info *info);
 bool socket_timed_option_get(const struct socket_note *note, int level, int name, size_t len, void *ret_value);
+/* What was accepted has them from the socket that listens. */
+void socket_timed_options_inherit(struct socket_note *to, const struct socket_note *from);
 
 /*
  * The socket of the call has got its port, or listens there: if others may share it, the first one is to be chosen. Has its effect on streams when

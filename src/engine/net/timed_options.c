@@ -24,16 +24,17 @@ static const struct timed_option {
 	int level, name;
 	socklen_t size;
 	bool answered; /* the kernel is not asked: it would not forget that it was ever set */
+	bool listens;  /* of a listening socket: what it accepts begins without */
 	unsigned char neutral[SOCKET_TIMED_SIZE]; /* without effect */
 } options[SOCKET_TIMED_OPTIONS] = {
-	{ SOL_SOCKET, SO_LINGER, sizeof(struct linger), false, NEUTRAL_ZERO },
-	{ SOL_SOCKET, SO_MAX_PACING_RATE, 8, true, NEUTRAL_ZERO },
-	{ IPPROTO_TCP, TCP_LINGER2, 4, false, NEUTRAL_ZERO },
-	{ IPPROTO_TCP, TCP_USER_TIMEOUT, 4, false, NEUTRAL_ZERO },
-	{ IPPROTO_TCP, TCP_DEFER_ACCEPT, 4, false, NEUTRAL_ZERO },
-	{ IPPROTO_TCP, TCP_CORK, 4, false, NEUTRAL_ZERO },
-	{ IPPROTO_TCP, TCP_TX_DELAY, 4, false, NEUTRAL_ZERO },
-	{ IPPROTO_TCP, TCP_CONGESTION, SOCKET_TIMED_SIZE, true, NEUTRAL_ZERO },
+	{ SOL_SOCKET, SO_LINGER, sizeof(struct linger), false, false, NEUTRAL_ZERO },
+	{ SOL_SOCKET, SO_MAX_PACING_RATE, 8, true, false, NEUTRAL_ZERO },
+	{ IPPROTO_TCP, TCP_LINGER2, 4, false, false, NEUTRAL_ZERO },
+	{ IPPROTO_TCP, TCP_USER_TIMEOUT, 4, false, false, NEUTRAL_ZERO },
+	{ IPPROTO_TCP, TCP_DEFER_ACCEPT, 4, false, true, NEUTRAL_ZERO },
+	{ IPPROTO_TCP, TCP_CORK, 4, false, false, NEUTRAL_ZERO },
+	{ IPPROTO_TCP, TCP_TX_DELAY, 4, false, false, NEUTRAL_ZERO },
+	{ IPPROTO_TCP, TCP_CONGESTION, SOCKET_TIMED_SIZE, true, false, NEUTRAL_ZERO },
 };
 
 static int find(int level, int name)
@@ -79,6 +80,16 @@ static int answer_congestion(char *name)
 	return !strcmp(name, "reno") || !strcmp(name, "cubic") ? 0 : -ENOENT;
 }
 
+/* As far as its end, which may be the end of what can be read. */
+static int read_name(struct engine *e, struct task *t, uint64_t address, unsigned char *name, size_t size)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < size && (i == 0 || name[i - 1]); i++)
+		r = guest_read(e, t, address + i, name + i, 1);
+	return r;
+}
+
 int socket_timed_option_answer(struct engine *e, struct task *t, const struct fd_info *info, bool *ret_answered)
 {
 	int i = find((int)t->call.args[1], (int)t->call.args[2]), size = (int)t->call.args[4], r;
@@ -92,7 +103,7 @@ int socket_timed_option_answer(struct engine *e, struct task *t, const struct fd
 	if (size < (named ? 1 : (int)sizeof(int)))
 		return -EINVAL;
 	size = size >= (int)options[i].size ? (int)options[i].size - named : named ? size : (int)sizeof(int);
-	r = guest_read(e, t, t->call.args[3], value, (size_t)size);
+	r = named ? read_name(e, t, t->call.args[3], value, (size_t)size) : guest_read(e, t, t->call.args[3], value, (size_t)size);
 	if (r < 0)
 		return r;
 	if (!named && size == (int)sizeof(int) && !memcmp(value, "\xff\xff\xff\xff", sizeof(int)))
@@ -138,7 +149,14 @@ bool socket_timed_option_get(const struct socket_note *note, int level, int name
 		return false;
 	memcpy(ret_value, note->timed[i].value, options[i].size);
 	memcpy(&rate, note->timed[i].value, sizeof(rate));
-	if (is(&options[i], SOL_SOCKET, SO_MAX_PACING_RATE) && len == sizeof(most) && rate > most)
+	if (is(&options[i], SOL_SOCKET, SO_MAX_PACING_RATE) && len < sizeof(rate) && rate > most)
 		memcpy(ret_value, &most, sizeof(most));
 	return true;
+}
+
+void socket_timed_options_inherit(struct socket_note *to, const struct socket_note *from)
+{
+	for (int i = 0; i < SOCKET_TIMED_OPTIONS; i++)
+		if (!options[i].listens)
+			to->timed[i] = from->timed[i];
 }
