@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -258,12 +260,39 @@ static int set_user(struct launch *l, const struct run_options *o, struct error 
 	return r == 0 && o->group ? user_names_find_group(o->group, &l->spec.gid, err) : r;
 }
 
-/* A directory of the guest's where something of its own is mounted, as it is called without links. */
+/* One more component; what is there already has its own name, what is not is made by this one. */
+static int walk_to(const char *word, size_t len, char place[PATH_MAX])
+{
+	size_t n = strlen(place);
+	char real[PATH_MAX];
+
+	if (len == 0 || (len == 1 && *word == '.'))
+		return 0;
+	if (len == 2 && !memcmp(word, "..", 2)) {
+		*(n > 0 ? strrchr(place, '/') : place) = '\0';
+		return 0;
+	}
+	if (n + 1 + len >= PATH_MAX)
+		return -ENAMETOOLONG;
+	(void)snprintf(place + n, PATH_MAX - n, "/%.*s", (int)len, word);
+	if (realpath(place, real))
+		(void)snprintf(place, PATH_MAX, "%s", real[1] ? real : "");
+	return 0;
+}
+
+/* A directory of the guest's where something of its own is mounted, as it is called in lists: without links and dots. */
 static int add_mount_point(struct launch *l, const char *path)
 {
-	_cleanup_free_ char *real = realpath(path, NULL);
+	char place[PATH_MAX] = "";
+	int r = 0;
 
-	return strv_add(&l->mount_points, real ? real : path);
+	while (r == 0 && *path) {
+		size_t len = strcspn(path, "/");
+
+		r = walk_to(path, len, place);
+		path += len + (path[len] == '/');
+	}
+	return r < 0 ? r : strv_add(&l->mount_points, *place ? place : "/");
 }
 
 /* The rest of what is mounted there is the host's, in the copy-on-write view of it. */

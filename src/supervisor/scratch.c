@@ -189,7 +189,7 @@ int scratch_capture_stdin(const char *path, struct error *err)
 	if (isatty(STDIN_FILENO) || !fd_is_readable(STDIN_FILENO))
 		return 0;
 	r = fd_copy(STDIN_FILENO, fd);
-	return r < 0 ? error_errno(err, -r, "capturing standard input") : 0;
+	return r < 0 ? error_errno(err, -r, "keeping standard input in %s", path) : 0;
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where);

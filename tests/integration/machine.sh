@@ -177,6 +177,15 @@ cp "$work/out" "$work/first"
 ok "nothing of the caller's shows" diff "$work/first" "$work/out"
 
 # --- nothing of what else is mounted on the host ---
+# What the options mount is listed, where it is mounted: links, dots and what is not there yet in its path
+status=0
+"$hermit" run --mount=type=tmpfs,target=/var/run/spot/../other --mount=type=tmpfs,target=//opt/./none/deep/ -- \
+	sh -c 'cut -d" " -f2 /proc/mounts | grep -E "other|deep"; findmnt -n -o FSTYPE /var/run/other' >"$work/out" 2>"$work/err" </dev/null || status=$?
+expect 0 "a mount by a path with links and dots"
+expect_out "$(realpath /var/run)/other
+/opt/none/deep
+tmpfs" "a mount by a path with links and dots is listed"
+
 map=
 [ "$(id -u)" = 0 ] || map=-r
 # shellcheck disable=SC2016,SC2086 # for the inner shells; an option or nothing

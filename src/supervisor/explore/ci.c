@@ -81,7 +81,7 @@ static int capture_stdin(const struct ci *ci, struct error *err)
 	if (r < 0)
 		return r;
 	r = fd_redirect(path, O_RDONLY, STDIN_FILENO);
-	return r < 0 ? error_errno(err, -r, "capturing standard input") : 0;
+	return r < 0 ? error_errno(err, -r, "%s", path) : 0;
 }
 
 static int verify(struct ci *ci, struct error *err)
