@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+
+enum { MAX_LINKS = 40 /* as the kernel follows */ };
 
 /* The context of fsopen() keeps messages such as "e overlay: failed to clone lowerpath"; takes the last one. */
 static void read_kernel_message(int context, char *buf, size_t size)
@@ -114,8 +117,32 @@ static int make_component(int parent, const char *name, bool directory)
 	return fd < 0 && errno != EEXIST ? -errno : 0;
 }
 
+static int make_path(int root, const char *path, bool directory, unsigned links);
+
+/*
+ * A link that leads to what is missing, as images have for /etc/resolv.conf: what it leads to is made, below the root like everything else.
+ * 0: `name` is no link.
+ */
+static int make_behind_link(int root, int parent, const char *prefix, const char *name, bool directory, unsigned links)
+{
+	_cleanup_free_ char *path = NULL;
+	char target[PATH_MAX];
+	ssize_t n = readlinkat(parent, name, target, sizeof(target) - 1);
+
+	if (n < 0)
+		return 0;
+	target[n] = '\0';
+	if (links == 0)
+		return -ELOOP;
+	if (asprintf(&path, "%.*s%s", target[0] == '/' ? 0 : (int)(name - prefix), prefix, target) < 0) {
+		path = NULL;
+		return -ENOMEM;
+	}
+	return make_path(root, path, directory, links - 1);
+}
+
 /* Opens prefix in root; if it is missing, creates its last component in parent first. */
-static int open_or_make(int root, int parent, const char *prefix, bool directory)
+static int open_or_make(int root, int parent, const char *prefix, bool directory, unsigned links)
 {
 	const char *name = strrchr(prefix, '/') ? strrchr(prefix, '/') + 1 : prefix;
 	int fd, r;
@@ -123,13 +150,15 @@ static int open_or_make(int root, int parent, const char *prefix, bool directory
 	fd = root_open(root, prefix, 0);
 	if (fd != -ENOENT)
 		return fd;
-	r = make_component(parent, name, directory);
-	if (r < 0)
+	r = make_behind_link(root, parent, prefix, name, directory, links);
+	if (r == 0)
+		r = make_component(parent, name, directory);
+	if (r != 0)
 		return r;
 	return root_open(root, prefix, 0);
 }
 
-int root_make(int root, const char *path, bool directory, struct error *err)
+static int make_path(int root, const char *path, bool directory, unsigned links)
 {
 	_cleanup_free_ char *prefix = NULL;
 	_cleanup_close_ int parent = -1;
@@ -140,22 +169,26 @@ int root_make(int root, const char *path, bool directory, struct error *err)
 	prefix = strdup(*path ? path : ".");
 	parent = root_open(root, ".", O_DIRECTORY);
 	if (!prefix || parent < 0)
-		return error_errno(err, prefix ? -parent : ENOMEM, "cannot open the root for /%s", path);
+		return prefix ? parent : -ENOMEM;
 	for (slash = prefix;; *slash++ = '/') {
 		slash = strchr(slash, '/');
 		if (!slash)
 			break;
 		*slash = '\0';
-		fd = open_or_make(root, parent, prefix, true);
+		fd = open_or_make(root, parent, prefix, true, links);
 		if (fd < 0)
-			return error_errno(err, -fd, "cannot create /%s in the container", prefix);
+			return fd;
 		(void)close(parent);
 		parent = fd;
 	}
-	fd = open_or_make(root, parent, prefix, directory);
-	if (fd < 0)
-		return error_errno(err, -fd, "cannot create /%s in the container", path);
-	return fd;
+	return open_or_make(root, parent, prefix, directory, links);
+}
+
+int root_make(int root, const char *path, bool directory, struct error *err)
+{
+	int fd = make_path(root, path, directory, MAX_LINKS);
+
+	return fd < 0 ? error_errno(err, -fd, "cannot create /%s in the container", path + strspn(path, "/")) : fd;
 }
 
 int root_mount(int root, const char *path, const char *type, const char *source, const struct fs_option *options,

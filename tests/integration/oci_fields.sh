@@ -270,6 +270,19 @@ for how in private slave shared unbindable; do
 	*) ok "rootfsPropagation: $how" sh -c '! grep -q -e shared: -e unbindable out' ;;
 	esac
 done
+# The target is a link that leads nowhere yet, as an image's /etc/resolv.conf may be; and the source is where the container's root may not go.
+ln -sfn ../run/there/file "$work/rootfs/etc/dangling"
+mkdir -p "$work/closed/in" && echo bound >"$work/closed/in/file" && chmod 0 "$work/closed"
+bundle dan 'cat /etc/dangling /run/there/file' '.mounts += [{destination: "/etc/dangling", type: "bind", source: ($root + "/../closed/in/file"), options: ["bind"]}]'
+run rt run --bundle dan dan
+expect_out "bound
+bound" "a target that is a link to what is missing"
+bundle own 'cat /etc/dangling' '.mounts += [{destination: "/etc/dangling", type: "bind", source: ($root + "/../closed/in/file"), options: ["bind", "ro"]}]
+	| .linux.namespaces += [{type: "user"}] | .linux.uidMappings = [{containerID: 0, hostID: 100000, size: 65536}] | .linux.gidMappings = .linux.uidMappings'
+run rt run --bundle own own
+expect_out "bound" "a user namespace: a source in a closed directory"
+rm -rf "$work/rootfs/etc/dangling" "$work/rootfs/run/there"
+
 # What an engine lists in an order of chance is seen in one order; sources are those of the description.
 touch "$work/one" "$work/two"
 for order in . reverse; do

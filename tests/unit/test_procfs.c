@@ -257,7 +257,7 @@ Test(procfs, mountinfo)
 		"250 248 0:172 / /proc rw,nosuid,nodev,noexec,relatime - proc proc rw\n"
 		"274 248 254:0 /home/someone/work /data\\040dir rw,noatime - btrfs /dev/vda2 rw,ssd,subvolid=256\n"
 		"275 250 0:172 /sys /proc/sys ro,nosuid - proc proc rw\n"
-		"276 248 0:173 / /dev/shm rw,nosuid - tmpfs shm rw,size=65536k\n"
+		"276 248 0:173 / /dev/shm rw,nosuid - tmpfs shm rw,sync,size=65536k\n"
 		"277 248 0:174 / /dev rw,nosuid - tmpfs hermit rw\n";
 
 	cr_assert_str_eq(shown("/proc/2/mountinfo", text, NULL),
@@ -265,7 +265,7 @@ Test(procfs, mountinfo)
 			 "21 20 259:1 / /proc rw,nosuid,nodev,noexec,relatime - proc proc rw\n"
 			 "22 20 259:2 / /data\\040dir rw,relatime - ext4 /dev/root rw\n"
 			 "23 21 259:1 /sys /proc/sys ro,nosuid,relatime - proc proc rw\n"
-			 "24 20 259:3 / /dev/shm rw,nosuid,relatime - tmpfs shm rw\n"
+			 "24 20 259:3 / /dev/shm rw,nosuid,relatime - tmpfs shm rw,sync\n"
 			 "25 20 259:4 / /dev rw,nosuid,relatime - tmpfs tmpfs rw\n");
 }
 

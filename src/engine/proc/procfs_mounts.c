@@ -62,6 +62,17 @@ static const char *read_write(struct piece options)
 	return piece_until(&options, ',', &first) && piece_is(first, "ro") ? "ro" : "rw";
 }
 
+/* How a file system without a device is written is a matter of its description. */
+static void put_super_options(struct piece type, struct piece options, FILE *out)
+{
+	struct piece option;
+
+	fputs(read_write(options), out);
+	while (is_virtual(type) && piece_until(&options, ',', &option))
+		if (piece_is(option, "sync") || piece_is(option, "dirsync"))
+			fprintf(out, ",%.*s", PIECE_ARG(option));
+}
+
 /* POINT is at or below DIRECTORY? In lists a blank and its like are three octal digits. */
 static bool is_under(struct piece point, const char *directory)
 {
@@ -156,8 +167,9 @@ static int put_line(const struct procfs_view *view, const struct mount_line *mou
 	/* the part of a disk's file system that is mounted is a place on the host */
 	fprintf(out, "%.*s %.*s ", PIECE_ARG(is_virtual(m->type) ? m->root : piece_of("/")), PIECE_ARG(m->point));
 	put_options(m->options, out);
-	fprintf(out, " - %.*s %.*s %s\n", PIECE_ARG(shown_type(m->type)), PIECE_ARG(shown_source(m->type, m->source)),
-		read_write(m->super_options));
+	fprintf(out, " - %.*s %.*s ", PIECE_ARG(shown_type(m->type)), PIECE_ARG(shown_source(m->type, m->source)));
+	put_super_options(m->type, m->super_options, out);
+	(void)fputc('\n', out);
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -266,8 +267,11 @@ static void set_hooks(struct creation *c)
 
 /* ---- all of it ---- */
 
-/* What lies in the state directory is nothing for the users of a user namespace: the creator hands it in. */
-static int hand_in_own_files(struct creation *c, struct error *err)
+/*
+ * What lies in the state directory is nothing for the users of a user namespace: the creator hands it in. So does root with what is bound from where
+ * those users may not go.
+ */
+static int hand_in_files(struct creation *c, struct error *err)
 {
 	struct container_spec *spec = &c->bundle.container.spec;
 	_cleanup_free_ char *own = realpath(c->dir.path, NULL);
@@ -278,8 +282,11 @@ static int hand_in_own_files(struct creation *c, struct error *err)
 		return error_set(err, ENOMEM, "out of memory");
 	if (spec->n_mounts > 0)
 		memcpy(mounts, spec->mounts, spec->n_mounts * sizeof(*mounts));
-	for (size_t i = 0; i < spec->n_mounts; i++)
-		mounts[i].by_creator = mounts[i].source && !strncmp(mounts[i].source, own, len) && mounts[i].source[len] == '/';
+	for (size_t i = 0; i < spec->n_mounts; i++) {
+		const char *source = mounts[i].source;
+
+		mounts[i].by_creator = source && (geteuid() == 0 ? mounts[i].flags & MS_BIND : !strncmp(source, own, len) && source[len] == '/');
+	}
 	spec->mounts = mounts;
 	return 0;
 }
@@ -295,7 +302,7 @@ static int make_container(struct creation *c, struct error *err)
 	if (r == 0)
 		r = readiness_prepare(&c->dir, spec, c->bundle.config.arena, err);
 	if (r == 0 && (spec->namespaces & CLONE_NEWUSER))
-		r = hand_in_own_files(c, err);
+		r = hand_in_files(c, err);
 	if (r < 0)
 		return r;
 	filters_use(&c->filters, spec);
