@@ -234,10 +234,13 @@ int insn_cache_load(int dirfd, const struct insn_key *key, int fd, struct insn_m
 	_cleanup_free_ char *data = NULL;
 	char name[INSN_CACHE_NAME_SIZE];
 	struct parts parts;
+	struct stat st;
 	size_t len;
 	int r;
 
 	insn_cache_name(key, name);
+	if (fstatat(dirfd, name, &st, 0) < 0 || !S_ISREG(st.st_mode)) /* nobody waits for the writer of a FIFO */
+		return -ENOENT;
 	r = fd_read_file(dirfd, name, MAX_CACHE_FILE, &data, &len);
 	if (r < 0)
 		return r == -ENOMEM ? r : -ENOENT;

@@ -114,6 +114,9 @@ Test(cache, each_damaged_byte_makes_it_worthless, .init = set_up, .fini = tear_d
 		write_entry(data, n);
 		cr_assert_eq(insn_cache_load(dir_fd, &key, exe_fd, &loaded), -ENOENT, "%zu bytes", n);
 	}
+	cr_assert_eq(unlinkat(dir_fd, name, 0), 0);
+	cr_assert_eq(mkfifoat(dir_fd, name, 0600), 0);
+	cr_assert_eq(insn_cache_load(dir_fd, &key, exe_fd, &loaded), -ENOENT, "a FIFO");
 	/* And what was ignored is written anew. */
 	cr_assert_eq(insn_cache_save(dir_fd, &key, map), 0);
 	cr_assert_eq(insn_cache_load(dir_fd, &key, exe_fd, &loaded), 0);
