@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/ucontext.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 #include "vm_signals.h"
@@ -277,6 +278,34 @@ static void as_somebody(void)
 	MUST(waitpid(child, NULL, 0));
 }
 
+/* Signals of the kernel's that nobody handles, taken out of the queue. */
+static void taken(void)
+{
+	static char much[1 << 20];
+	struct itimerval soon = { .it_value.tv_usec = 5000 };
+	sigset_t set = only(SIGPIPE), before;
+	pthread_t reader;
+	siginfo_t info;
+	int p[2];
+
+	(void)sigaddset(&set, SIGALRM);
+	(void)pthread_sigmask(SIG_BLOCK, &set, &before);
+	MUST(setitimer(ITIMER_REAL, &soon, NULL));
+	MUST(sigwaitinfo(&set, &info));
+	SAME("taken: %s code %d from %d %d", name_of(info.si_signo), info.si_code, info.si_pid, (int)info.si_uid);
+	MUST(pipe(p));
+	pthread_create(&reader, NULL, read_and_close, &p[0]);
+	(void)write(p[1], much, sizeof(much));
+	pthread_join(reader, NULL);
+	MUST(sigwaitinfo(&set, &info));
+	SAME("taken: %s code %d, of ours %d", name_of(info.si_signo), info.si_code, info.si_pid == getpid() && info.si_uid == getuid());
+	MUST(raise(SIGPIPE));
+	MUST(sigwaitinfo(&set, &info));
+	SAME("taken: %s code %d, of ours %d", name_of(info.si_signo), info.si_code, info.si_pid == getpid() && info.si_uid == getuid());
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	close(p[1]);
+}
+
 static void broken_pipes(void)
 {
 	static char much[1 << 20];
@@ -307,6 +336,7 @@ static void broken_pipes(void)
 	say_seen("in the middle");
 	close(p[1]);
 	as_somebody();
+	taken();
 	(void)signal(SIGPIPE, SIG_IGN);
 	MUST(pipe(p));
 	close(p[0]);

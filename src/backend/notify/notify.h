@@ -347,6 +347,7 @@ int notify_handle_read_all(struct guest *g, int handle, char **ret_text, size_t 
 
 /* --- signals.c --- */
 int notify_signal_state(struct guest *g, int task, struct signal_state *ret_state);
+int notify_signal_taken(struct guest *g, int task, siginfo_t *info);
 int notify_signal_send(struct guest *g, int task, bool to_thread, const siginfo_t *info);
 
 /* --- futexkey.c --- */

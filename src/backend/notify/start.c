@@ -63,6 +63,7 @@ static const struct guest_ops notify_ops = {
 	.network_ask = notify_network_ask,
 	.signal_state = notify_signal_state,
 	.signal_send = notify_signal_send,
+	.signal_taken = notify_signal_taken,
 	.exec_setup = notify_exec_setup,
 	.seek_loop = notify_seek_loop,
 	.code_mapped = notify_code_mapped,

@@ -187,6 +187,13 @@ static int drop_signal(struct notify_task *t)
 	return companion_go(t->tid, 0);
 }
 
+int notify_signal_taken(struct guest *g, int task, siginfo_t *info)
+{
+	struct notify_task *t = notify_find(g, task);
+
+	return t ? restore_contents(notify_of(g), t, info) : -ESRCH;
+}
+
 static int on_signal(struct notify *n, struct notify_task *t)
 {
 	struct event event = { .kind = EVENT_SIGNAL };

@@ -147,7 +147,7 @@ int handle_sig_suspend(struct engine *e, struct task *t, struct verdict *v)
 	return verdict_block(v);
 }
 
-/* A signal was taken: what it says of a timer is ours. */
+/* A signal was taken: what it says of a timer, and of who sent it in whose name, is ours. */
 static int timedwait_done(struct engine *e, struct task *t, struct verdict *v)
 {
 	siginfo_t info;
@@ -159,8 +159,12 @@ static int timedwait_done(struct engine *e, struct task *t, struct verdict *v)
 	r = guest_read(e, t, t->call.args[1], &info, sizeof(info));
 	if (r == 0 && info.si_code == SI_TIMER) {
 		itimers_delivered(t->process, &info);
-		r = guest_write(e, t, t->call.args[1], &info, sizeof(info));
+		r = 1;
+	} else if (r == 0 && e->g->ops->signal_taken && (info.si_code == SI_USER || info.si_code == SI_TKILL)) {
+		r = e->g->ops->signal_taken(e->g, t->id, &info);
 	}
+	if (r > 0)
+		r = guest_write(e, t, t->call.args[1], &info, sizeof(info));
 	return r == -EFAULT ? 0 : r;
 }
 
