@@ -190,8 +190,8 @@ map=
 [ "$(id -u)" = 0 ] || map=-r
 # shellcheck disable=SC2016,SC2086 # for the inner shells; an option or nothing
 if unshare $map -m true 2>/dev/null; then
-	mkdir ballast.d "$guests/below"
-	for mounted in '' "$work/ballast.d" "$guests/below"; do
+	mkdir "$guests/below"
+	for mounted in '' /mnt "$guests/below"; do
 		status=0
 		unshare $map -m sh -c '[ -z "$1" ] || mount -t tmpfs none "$1" || exit 99; cd "$2" && exec "$0" run -- sh -c "
 			cat /proc/self/mountinfo /proc/mounts /proc/self/mountstats; df; findmnt; stat -c %d /proc /sys /dev"' \
