@@ -48,9 +48,10 @@ ok "a terminal below a read-only /dev: it is so" grep -q read-only out
 # exec with a terminal of its own
 exec 7>&-
 receive two
-run rt exec --tty --detach --console-socket two.sock --pid-file exec.pid t /bin/sh -c 'tty; stty size; read x; echo "<$x>"'
+run rt exec --tty --detach --console-socket two.sock --pid-file exec.pid t /bin/sh -c 'tty; read x; stty size; read x; echo "<$x>"'
 expect 0 "exec with a console socket"
 shows two '^/dev/pts/1' "exec: the terminal's name"
+echo >&7 # now: the receiver sets the size when it has the terminal, and an exec waits for nobody
 shows two '^30 90' "exec: its size"
 echo typed >&7
 shows two '^<typed>' "exec: input"
