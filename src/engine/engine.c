@@ -11,6 +11,7 @@
 
 #include "engine/engine_internal.h"
 #include "engine/limits.h"
+#include "engine/net/network.h"
 #include "engine/proc/procfs.h"
 
 void engine_options_default(struct engine_options *options)
@@ -64,6 +65,7 @@ struct engine *engine_free(struct engine *e)
 	task_free_all(e);
 	timerfds_deinit(e);
 	futex_deinit(e);
+	network_deinit(e);
 	netlinks_deinit(&e->netlinks);
 	socket_notes_deinit(&e->socket_notes);
 	inodes_deinit(&e->inodes);

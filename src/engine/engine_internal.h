@@ -53,6 +53,8 @@ struct engine {
 	bool event_dirty;     /* something happened that WAIT_EVENT waiters may have waited for */
 	bool network_used;    /* somebody has had a socket of the Internet's families */
 	bool network_dirty;   /* packets may be under way */
+	int held[16];         /* handles of sockets that may hold back what they were given (network.c) */
+	unsigned n_held;
 	bool terminals_used;  /* somebody has had a terminal of the guest's own */
 	bool terminals_dirty; /* something may be under way in one */
 	bool terminals_echo;  /* and may be echoed */

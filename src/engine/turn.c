@@ -408,9 +408,8 @@ static void resume(struct engine *e, struct task *t, struct step *step)
 	if (v->kind == VERDICT_CONTINUE || v->kind == VERDICT_HOOK) {
 		e->io_dirty = true;
 		terminals_note(e, t);
+		network_note_call(e, t);
 	}
-	if ((v->kind == VERDICT_CONTINUE || v->kind == VERDICT_HOOK) && network_concerns(e, t))
-		e->network_dirty = true;
 	if (!t->call.attempt && v->kind != VERDICT_LISTEN)
 		e->event_dirty = true;
 	t->state = TASK_RUNNING;

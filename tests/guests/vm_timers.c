@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the kernel times by its own clock in sockets: ports of connections that are over, ends that are half closed, options that wait. See vm.h. */
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -134,6 +135,35 @@ static void lingers(void)
 	close(a);
 	SAME("abort: read %s", RESULT(read(reader.fd, buf, 1)));
 	close(reader.fd);
+}
+
+/* Sent last with the word that more follows, by each call that has one. */
+static void more_to_come(void)
+{
+	char buf[8], text[] = "abcd";
+	struct iovec iov = { text, 2 };
+	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct mmsghdr messages[2] = { { .msg_hdr = message }, { .msg_hdr = message } };
+	int a, b, pipe_ends[2];
+
+	stream_pair(&a, &b);
+	MUST(pipe(pipe_ends));
+	MUST(send(a, text, 3, MSG_MORE));
+	SAME("more, send: %s", RESULT(read(b, buf, sizeof(buf)))); /* natively after 200 ms */
+	MUST(sendmsg(a, &message, MSG_MORE));
+	SAME("more, sendmsg: %s", RESULT(read(b, buf, sizeof(buf))));
+	MUST(sendmmsg(a, messages, 1, MSG_MORE));
+	SAME("more, sendmmsg: %s", RESULT(read(b, buf, sizeof(buf))));
+	MUST(write(pipe_ends[1], text, 4));
+	MUST(splice(pipe_ends[0], NULL, a, NULL, 4, SPLICE_F_MORE));
+	SAME("more, splice: %s", RESULT(read(b, buf, sizeof(buf))));
+	MUST(send(a, text, 1, MSG_MORE));
+	MUST(close(a));
+	SAME("more, closed: %s", RESULT(read(b, buf, sizeof(buf))));
+	SAME("more, the end: %s", RESULT(read(b, buf, sizeof(buf))));
+	(void)close(b);
+	(void)close(pipe_ends[0]);
+	(void)close(pipe_ends[1]);
 }
 
 static void corked(void)
@@ -288,6 +318,7 @@ int main(void)
 	half_closed();
 	lingers();
 	corked();
+	more_to_come();
 	deferred();
 	held_back(SOL_SOCKET, SO_MAX_PACING_RATE, 5000, "pacing");
 	held_back(IPPROTO_TCP, TCP_TX_DELAY, 1000, "delay");

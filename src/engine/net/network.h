@@ -14,7 +14,11 @@ struct task;
 /* May the task's call move packets, or find ones that others have sent? Never before the run has had a socket of the Internet's families. */
 bool network_concerns(struct engine *e, struct task *t);
 
-/* Waits until everything has arrived, if something may be under way. */
+/* The kernel runs the task's call next. Of what it may hold back for more to come, note is taken. */
+void network_note_call(struct engine *e, struct task *t);
+void network_deinit(struct engine *e);
+
+/* What is held back is sent. Waits until everything has arrived, if something may be under way. */
 int network_settle(struct engine *e);
 
 /* We have moved a piece of what a call moves: others may be ready, and the next piece finds what that has set going. */
