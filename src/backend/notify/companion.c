@@ -65,6 +65,13 @@ int companion_await(pid_t tid, int *ret_status)
 	return waitpid(tid, ret_status, __WALL) == tid;
 }
 
+bool companion_repeats(const struct user_regs_struct *regs)
+{
+	enum { FIRST = -512, LAST = -516 };
+
+	return (int64_t)regs->orig_rax >= 0 && (int64_t)regs->rax <= FIRST && (int64_t)regs->rax >= LAST;
+}
+
 int companion_step(pid_t tid, int *ret_status)
 {
 	if (ptrace(PTRACE_SINGLESTEP, tid, NULL, NULL) < 0)

@@ -200,6 +200,11 @@ int companion_seize(pid_t tid);
 int companion_seize_lightly(pid_t tid);
 int companion_seize_fully(pid_t tid);
 int companion_go(pid_t tid, int signo);
+/*
+ * On its way out of a call that is made again, its result being one of the kernel's own (ERESTARTSYS to ERESTART_RESTARTBLOCK)? No step may be made
+ * then: it would end in that call, where the task is parked, and nobody would hear of a stop.
+ */
+bool companion_repeats(const struct user_regs_struct *regs);
 /* As companion_go(); it stops at the beginning of its next call (there in a call: at its end) with COMPANION_SYSCALL_STOP for a signal. */
 enum { COMPANION_SYSCALL_STOP = SIGTRAP | 0x80 };
 int companion_go_to_call(pid_t tid, int signo);

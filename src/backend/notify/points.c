@@ -185,9 +185,12 @@ static bool is_in_vdso(const struct notify_task *t, uint64_t rip)
 static int step_to_point(struct notify *n, struct notify_task *t)
 {
 	const struct code_place *place;
+	struct user_regs_struct regs;
 	uint64_t rip = 0;
 	int r;
 
+	if (ptrace(PTRACE_GETREGS, t->tid, NULL, &regs) == 0 && companion_repeats(&regs))
+		return companion_go(t->tid, 0);
 	for (;;) {
 		r = get_rip(t->tid, &rip);
 		if (r < 0)

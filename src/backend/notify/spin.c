@@ -301,21 +301,15 @@ int spin_again(struct notify *n, struct notify_task *t, uint64_t turn)
 	return r < 0 ? r : 1;
 }
 
-/* Stops the running task: 1, or 0 when something else has happened, which is reported. */
-/*
- * On its way out of a call that is made again, its answer being a restart code: a step would end in that call, where it is parked and nobody would
- * hear of a stop. It has not come to its code yet, so there is no loop.
- */
-static bool is_before_restart(const struct notify_task *t)
+/* Has it come to its code yet? Before that there is no loop. */
+static bool is_before_repeat(const struct notify_task *t)
 {
-	enum { FIRST = -512, LAST = -516 }; /* ERESTARTSYS to ERESTART_RESTARTBLOCK */
 	struct user_regs_struct regs;
 
-	if (ptrace(PTRACE_GETREGS, t->tid, NULL, &regs) < 0)
-		return false;
-	return (int64_t)regs.orig_rax >= 0 && (int64_t)regs.rax <= FIRST && (int64_t)regs.rax >= LAST;
+	return ptrace(PTRACE_GETREGS, t->tid, NULL, &regs) == 0 && companion_repeats(&regs);
 }
 
+/* Stops the running task: 1, or 0 when something else has happened, which is reported. */
 static int stop_running(struct notify *n, struct notify_task *t)
 {
 	int status = 0, r;
@@ -375,7 +369,7 @@ int notify_seek_loop(struct guest *g, int task, bool others)
 	r = stop_running(n, t);
 	if (r <= 0)
 		return r;
-	if (is_before_restart(t))
+	if (is_before_repeat(t))
 		return companion_go(t->tid, 0);
 	r = look_for_loop(n, t, steps, 0, false);
 	if (r != LOOKED_IN_VAIN)

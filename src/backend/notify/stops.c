@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The kernel's own: what a call has that is made again behind a signal (ERESTARTSYS to ERESTART_RESTARTBLOCK). */
-enum { RESTART_FIRST = -512, RESTART_LAST = -516 };
+/* The kernel's own result of a call that goes on by another one (ERESTART_RESTARTBLOCK). */
+enum { RESTART_BLOCK = -516 };
 
 int notify_report(struct notify *n, struct notify_task *t, struct event *event)
 {
@@ -182,8 +182,8 @@ static int drop_signal(struct notify_task *t)
 	if (ptrace(PTRACE_GETREGS, t->tid, NULL, &regs) < 0)
 		return errno == ESRCH ? 0 : -errno;
 	t->repeats = 0;
-	if (t->passed && (int64_t)regs.orig_rax == t->call_nr && (int64_t)regs.rax >= RESTART_LAST && (int64_t)regs.rax <= RESTART_FIRST)
-		t->repeats = (int64_t)regs.rax == RESTART_LAST ? SYS_restart_syscall : t->call_nr;
+	if (t->passed && (int64_t)regs.orig_rax == t->call_nr && companion_repeats(&regs))
+		t->repeats = (int64_t)regs.rax == RESTART_BLOCK ? SYS_restart_syscall : t->call_nr;
 	return companion_go(t->tid, 0);
 }
 

@@ -2,11 +2,11 @@
 /* The network at rest: see network.h. */
 #include "engine/net/network.h"
 
+#include <asm/unistd.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 #include "base/cleanup.h"
 #include "engine/engine_internal.h"
@@ -30,10 +30,10 @@ static const struct {
 	unsigned fd, flags;
 	uint64_t more;
 } holding[] = {
-	{ SYS_sendto, 0, 3, MSG_MORE },
-	{ SYS_sendmsg, 0, 2, MSG_MORE },
-	{ SYS_sendmmsg, 0, 3, MSG_MORE },
-	{ SYS_splice, 2, 5, SPLICE_F_MORE },
+	{ __NR_sendto, 0, 3, MSG_MORE },
+	{ __NR_sendmsg, 0, 2, MSG_MORE },
+	{ __NR_sendmmsg, 0, 3, MSG_MORE },
+	{ __NR_splice, 2, 5, SPLICE_F_MORE },
 };
 
 /* What is not sent yet goes. */
