@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What contrib/docker and contrib/kubernetes say is well formed and fits this program. tests/integration/oci_engines.sh uses the
-# files of docker and podman for real.
+# What contrib/docker and contrib/kubernetes say is well formed and fits this program. contrib_kubernetes.sh compares documents for Kubernetes with
+# its schema, and oci_engines.sh uses the files of docker and podman for real.
 . "$top_srcdir/tests/integration/lib.sh"
 contrib=$top_srcdir/contrib
 supervisor=$top_builddir/hermit-supervisor
@@ -87,12 +87,17 @@ for file in "$contrib"/docker/Dockerfile.*; do
 	bad=$(sed -e ':a' -e '/\\$/N; s/\\\n//; ta' "$file" | grep -vE '^(#|$)|^(ARG|FROM|RUN|COPY|WORKDIR|CMD|ENV|ENTRYPOINT) ')
 	ok "$file: instructions" [ -z "$bad" ]
 done
-if command -v readelf >/dev/null && command -v dpkg-query >/dev/null; then
-	for lib in $(readelf -d "$supervisor" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do
+# The libraries that it names are those it is linked with and those it loads when it calls them.
+if command -v dpkg-query >/dev/null; then
+	for lib in $(grep -aoE '\blib[A-Za-z0-9_+-]+\.so\.[0-9][0-9.]*' "$supervisor" | sort -u); do
 		case $lib in lib*san.so*) continue ;; esac # of a build that only the tests are for
 		package=$(dpkg-query -S "*/$lib" 2>/dev/null | head -1 | cut -d: -f1)
 		case $package in libc6* | libgcc-s1 | "") continue ;; esac
 		ok "Dockerfile.run installs $package for $lib" grep -qw -- "$package" "$contrib/docker/Dockerfile.run"
 	done
 fi
+for package in $("$top_srcdir/scripts/setup-debian" --list); do
+	case $package in *-dev) ;; *) continue ;; esac
+	[ "$package" = libcriterion-dev ] || ok "Dockerfile.run builds with $package" grep -qw -- "$package" "$contrib/docker/Dockerfile.run"
+done
 finish
