@@ -16,7 +16,7 @@
 #include "oci/syntax.h"
 #include "oci/tables.h"
 
-enum kind { KIND_STRING, KIND_OPTIONAL, KIND_STATUS, KIND_PROCESS, KIND_BOOL, KIND_EXIT, KIND_PAIRS };
+enum kind { KIND_STRING, KIND_OPTIONAL, KIND_STATUS, KIND_PROCESS, KIND_BOOL, KIND_EXIT, KIND_PAIRS, KIND_MOUNT };
 
 static const struct {
 	const char *key;
@@ -43,6 +43,8 @@ static const struct {
 	MEMBER(cgroup_unit, "cgroupUnit", KIND_OPTIONAL),
 	MEMBER(cgroups, "cgroups", KIND_PAIRS),
 	MEMBER(annotations, "annotations", KIND_PAIRS),
+	MEMBER(shared_below, "sharedBelow", KIND_MOUNT),
+	MEMBER(shared_mounts, "sharedMounts", KIND_OPTIONAL),
 #undef MEMBER
 };
 
@@ -87,6 +89,8 @@ static int write_member(json_t *root, const char *key, enum kind kind, const voi
 		return document_set(root, key, json_integer(((const struct oci_i64 *)p)->value));
 	case KIND_PAIRS:
 		return document_set_pairs(root, key, p);
+	case KIND_MOUNT:
+		return *(const int *)p ? document_set(root, key, json_integer(*(const int *)p)) : 0;
 	}
 	return -EINVAL;
 }
@@ -206,9 +210,17 @@ static int read_pairs(const struct reading *rd, const char *key, json_t *value, 
 	return 0;
 }
 
+static int read_mount(const struct reading *rd, const char *key, const json_t *value, int *ret)
+{
+	if (!json_is_integer(value) || json_integer_value(value) <= 0 || json_integer_value(value) > INT_MAX)
+		return wrong(rd, key, "not the number of a mount");
+	*ret = (int)json_integer_value(value);
+	return 0;
+}
+
 static int read_member(const struct reading *rd, const char *key, enum kind kind, json_t *value, void *p)
 {
-	if (!value && (kind == KIND_OPTIONAL || kind == KIND_EXIT))
+	if (!value && (kind == KIND_OPTIONAL || kind == KIND_EXIT || kind == KIND_MOUNT))
 		return 0;
 	if (!value)
 		return wrong(rd, key, "missing");
@@ -229,6 +241,8 @@ static int read_member(const struct reading *rd, const char *key, enum kind kind
 		return read_exit(rd, key, value, p);
 	case KIND_PAIRS:
 		return read_pairs(rd, key, value, p);
+	case KIND_MOUNT:
+		return read_mount(rd, key, value, p);
 	}
 	return -EINVAL;
 }

@@ -77,6 +77,9 @@ struct oci_runtime_state {
 	char *cgroup_unit;	    /* of systemd; NULL */
 	struct oci_pairs cgroups;   /* controller or "" for v2 -> path below its mount */
 	struct oci_pairs annotations;
+	/* Without a mount namespace of its own: below which mount its own ones are, on rootfs, and in whose namespace (NULL: the creator's). */
+	int shared_below; /* 0: it has one */
+	char *shared_mounts;
 };
 
 #define OCI_RUNTIME_STATE_VERSION 1
@@ -84,7 +87,7 @@ struct oci_runtime_state {
 /* *ret_text is the caller's. 0, -ENOMEM, -EILSEQ. */
 int oci_runtime_state_format(const struct oci_runtime_state *state, char **ret_text);
 
-/* All strings but cgroup_unit are there after success. */
+/* All strings but cgroup_unit and shared_mounts are there after success. */
 int oci_runtime_state_parse(const char *text, size_t len, const char *name, struct oci_runtime_state *state,
 			    struct error *err);
 void oci_runtime_state_free(struct oci_runtime_state *state);

@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/log.h"
 #include "container/internal.h"
 
 enum {
@@ -221,6 +222,11 @@ static void close_ends(const struct container_spec *spec, struct child_ends *end
 	cleanup_close(&ends->devices);
 }
 
+bool container_has_own_mounts(const struct container_spec *spec)
+{
+	return own_namespaces(spec) & CLONE_NEWNS;
+}
+
 static int create(const struct container_spec *spec, pid_t inside, struct container *c, struct error *err)
 {
 	struct child_ends ends = {
@@ -236,6 +242,8 @@ static int create(const struct container_spec *spec, pid_t inside, struct contai
 	r = check_spec(spec, err);
 	if (r == 0)
 		r = open_ends(spec, c, &ends, err);
+	if (r == 0 && !inside)
+		r = container_shared_root_find(spec, &c->shared, err);
 	if (r == 0 && !inside)
 		r = mounts_prepare_idmapped(spec, &ends.idmapped, err);
 	if (r == 0 && !inside)
@@ -360,6 +368,7 @@ static void reap_until_end(pid_t init, int pidfd)
 void container_destroy(struct container *c)
 {
 	int *const fds[] = { &c->init_pidfd, &c->guest_pidfd, &c->reaped_fd, &c->channel, &c->console_fd };
+	struct error err = { 0 };
 
 	if (c->init_pid > 0) {
 		if (c->init_pidfd >= 0)
@@ -371,6 +380,9 @@ void container_destroy(struct container *c)
 		c->init_pid = 0;
 	}
 	c->guest_pid = 0;
+	if (container_shared_root_end(&c->shared, &err) < 0)
+		log_warning("%s", err.text);
+	container_shared_root_clear(&c->shared);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		cleanup_close(fds[i]);
 		*fds[i] = -1;

@@ -10,8 +10,8 @@
  *   container_release()        the guest runs install_filter() and, with no system call in between, execve()
  *   container_destroy()        nothing is left
  *
- * Nothing is ever made on the host's file systems: all mounts live in the private mount namespace of the container, and the
- * upper layers are on a tmpfs inside it. They go when the last process goes; the processes go with process 1 of the
+ * Nothing is ever made on the host's file systems: all mounts live in the private mount namespace of the container (unless the
+ * description has none: see struct container_shared_root), and the upper layers are on a tmpfs inside it. They go when the last process goes; the processes go with process 1 of the
  * container, and that one goes with the thread that called container_create() (PR_SET_PDEATHSIG), unless the description
  * says otherwise. So kill -9 of the creator leaves nothing behind either.
  *
@@ -238,6 +238,16 @@ struct container_spec {
 
 enum { CONTAINER_GUEST_PID = 2, CONTAINER_FREE_FD = 4 };
 
+/*
+ * Where the mounts of a container are that has no mount namespace of its own: on its root directory, in the namespace that it
+ * shares. They outlive its processes. `below` is the mount that was there before, as mountinfo numbers it.
+ */
+struct container_shared_root {
+	char *root;            /* NULL: none */
+	char *mount_namespace; /* its file; NULL: the creator's own */
+	int below;
+};
+
 /* A process that process 1 has reaped (own_init), numbered as in the container. */
 struct container_reaped {
 	int32_t pid;
@@ -257,6 +267,7 @@ struct container {
 	int channel;    /* to the guest; end of file when execve has succeeded or the guest is dead, see container_exec_error() */
 	int console_fd; /* master of the pty (spec.terminal), else -1 */
 	int failure_status; /* after a failed create: the exit status for it: 125, 126 or 127 */
+	struct container_shared_root shared; /* unmounted by container_destroy() */
 	bool released;      /* private */
 };
 
@@ -292,6 +303,15 @@ enum { CONTAINER_ERRNO_SHIFT = 8 };
  * On failure the message says what refuses it: a sysctl, a limit, an LSM, a filter, a chroot.
  */
 int container_enter_userns(struct error *err);
+
+/* Are its mounts in a namespace of its own? */
+bool container_has_own_mounts(const struct container_spec *spec);
+
+/* To be asked before the container is made; *ret is zeroed where it has a mount namespace of its own. */
+int container_shared_root_find(const struct container_spec *spec, struct container_shared_root *ret, struct error *err);
+/* Unmounts, when the processes are gone. -EBUSY: somebody has mounted something over it. Nothing to do is no error. */
+int container_shared_root_end(const struct container_shared_root *shared, struct error *err);
+void container_shared_root_clear(struct container_shared_root *shared);
 
 /*
  * Makes the container. On return the guest has done everything but install_filter() and execve(), and waits. On failure

@@ -343,8 +343,8 @@ static int take_namespaces(const struct oci_config *cfg, struct oci_arena *arena
 				.path = ns->path,
 			};
 	}
-	if (!(spec->namespaces & CLONE_NEWNS))
-		return error_set(err, EINVAL, "linux.namespaces: a new mount namespace is needed");
+	if (!cfg->linux_.namespaces[OCI_NS_MOUNT].present && cfg->linux_.namespaces[OCI_NS_USER].present)
+		return error_set(err, EINVAL, "linux.namespaces: a user namespace has no right to mount in the caller's mount namespace, it needs one of its own");
 	return 0;
 }
 

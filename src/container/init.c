@@ -147,10 +147,13 @@ static int make_time_namespace(const struct container_spec *spec, unsigned long 
 static int set_up(const struct container_spec *spec, const struct child_ends *ends, struct error *err)
 {
 	bool early = ends->namespaces & CLONE_NEWUSER;
+	_cleanup_close_ int shared = -1;
 	int r = early ? wait_for_admission(ends, err) : 0;
 
 	if (r == 0 && !spec->outlive)
 		r = die_with_creator(ends->channel, err);
+	if (r == 0)
+		r = shared_root_open(spec, ends->namespaces, &shared, err);
 	if (r == 0)
 		r = join_namespaces(spec, err);
 	if (r == 0)
@@ -168,7 +171,9 @@ static int set_up(const struct container_spec *spec, const struct child_ends *en
 	if (r == 0)
 		r = enter_cgroup_namespace(ends->namespaces, err);
 	if (r == 0)
-		r = root_enter(spec, ends, err);
+		r = shared_root_leave(shared, err);
+	if (r == 0)
+		r = root_enter(spec, ends, shared, err);
 	if (r == 0 && (ends->namespaces & CLONE_NEWNET))
 		r = net_acknowledge_at_once(spec->network_pair, err);
 	if (r == 0 && joins_network(spec))

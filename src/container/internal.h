@@ -99,8 +99,8 @@ bool launch_takes_helper(const struct container_spec *spec, const struct child_e
 
 /* ---- root.c, cow.c, devices.c, mounts.c, sys.c ---- */
 
-/* Builds the container's tree and makes it the root of this process. */
-int root_enter(const struct container_spec *spec, const struct child_ends *ends, struct error *err);
+/* Builds the container's tree and makes it the root of this process. `shared` is of shared_root_open(). */
+int root_enter(const struct container_spec *spec, const struct child_ends *ends, int shared, struct error *err);
 
 struct stage {
 	char path[64]; /* the tmpfs of this container, mounted on an existing directory inside the private mount namespace */
@@ -113,7 +113,17 @@ struct stage {
 	int host_sys; /* detached copy of the host's /sys, or -1 */
 	int devices;  /* the creator's nodes for the description's devices, attached, or -1 */
 	int root;     /* the tree's root, O_PATH; reopened after each mount on it */
+	int shared;   /* the mount namespace that is not the container's own, or -1 */
 };
+
+/* ---- shared_root.c: without a mount namespace of its own ---- */
+
+/* The namespace that it shares, opened before it is joined; *ret is -1 where it has its own. */
+int shared_root_open(const struct container_spec *spec, unsigned long namespaces, int *ret, struct error *err);
+/* Into a copy of it, where the tree is made. */
+int shared_root_leave(int shared, struct error *err);
+/* Back, with the tree mounted on the root directory. */
+int shared_root_attach(struct stage *stage, struct error *err);
 
 /* A copy-on-write view of the host's tree, or of the directory `source`, at stage->root. */
 int cow_build(struct stage *stage, const char *source, struct error *err);

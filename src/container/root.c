@@ -296,14 +296,17 @@ static int move_root(struct error *err)
 }
 
 /* After this the old root and everything mounted below it is out of reach, the stage included. */
-static int switch_root(const struct container_spec *spec, int root, struct error *err)
+static int switch_root(const struct stage *stage, struct error *err)
 {
 	_cleanup_close_ int old_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct container_spec *spec = stage->spec;
 	int r;
 
-	if (old_root < 0 || fchdir(root) < 0)
+	if (old_root < 0 || fchdir(stage->root) < 0)
 		return error_errno(err, errno, "cannot enter the new root");
-	if (spec->no_pivot) {
+	if (stage->shared >= 0) {
+		r = chroot(".") < 0 ? error_errno(err, errno, "chroot") : 0;
+	} else if (spec->no_pivot) {
 		r = move_root(err);
 	} else {
 		if (syscall(SYS_pivot_root, ".", ".") < 0)
@@ -396,6 +399,8 @@ static int root_fill(struct stage *stage, struct real_paths *real, struct error 
 	if (r == 0)
 		r = make_working_directory(spec, stage->root, err);
 	if (r == 0)
+		r = shared_root_attach(stage, err);
+	if (r == 0)
 		r = let_creator_act(stage, err);
 	if (r == 0 && spec->prepare_root)
 		r = spec->prepare_root(spec->prepare_arg, stage->root, err);
@@ -403,7 +408,7 @@ static int root_fill(struct stage *stage, struct real_paths *real, struct error 
 		r = mounts_finish(stage, err);
 	if (r == 0)
 		r = make_root_readonly(spec, stage->root, err);
-	return r == 0 ? switch_root(spec, stage->root, err) : r;
+	return r == 0 ? switch_root(stage, err) : r;
 }
 
 /*
@@ -435,7 +440,7 @@ static int stage_prepare(struct stage *stage, const struct child_ends *ends, str
 	return mounts_prepare(stage, ends->idmapped, err);
 }
 
-int root_enter(const struct container_spec *spec, const struct child_ends *ends, struct error *err)
+int root_enter(const struct container_spec *spec, const struct child_ends *ends, int shared, struct error *err)
 {
 	_cleanup_(real_paths_free) struct real_paths real = { 0 };
 	_cleanup_(stage_deinit) struct stage stage = {
@@ -446,6 +451,7 @@ int root_enter(const struct container_spec *spec, const struct child_ends *ends,
 		.host_sys = -1,
 		.devices = ends->devices,
 		.root = -1,
+		.shared = shared,
 	};
 	int r;
 

@@ -145,6 +145,7 @@ static struct oci_runtime_state example_runtime_state(void)
 		.exit_status = { .set = true, .value = 137 },
 		.cgroup_manager = (char *)"cgroupfs",
 		.cgroups = { .items = pairs, .count = 2 },
+		.shared_below = 30,
 	};
 }
 
@@ -161,6 +162,8 @@ Test(oci_runtime_state, comes_back)
 	cr_expect(back.rootless && !back.untrapped);
 	cr_expect_eq(back.exit_status.value, 137);
 	cr_expect_null(back.cgroup_unit);
+	cr_expect_null(back.shared_mounts);
+	cr_expect_eq(back.shared_below, 30);
 	cr_expect_str_eq(back.cgroups.items[1].value, "\xc3\xa4\n");
 	cr_expect_eq(back.annotations.count, 0);
 	cr_assert_eq(oci_runtime_state_format(&back, &again), 0);
@@ -193,7 +196,7 @@ Test(oci_runtime_state, nothing_may_be_missing_or_wrong)
 		json_object_del(copy, key);
 		changed = json_dumps(copy, 0);
 		cr_expect_eq(oci_runtime_state_parse(changed, strlen(changed), "f", &back, &err),
-			     strcmp(key, "exitStatus") == 0 ? 0 : -EINVAL, "%s", key);
+			     strcmp(key, "exitStatus") == 0 || strcmp(key, "sharedBelow") == 0 ? 0 : -EINVAL, "%s", key);
 		oci_runtime_state_free(&back);
 		free(changed);
 		changed = NULL;
@@ -201,7 +204,7 @@ Test(oci_runtime_state, nothing_may_be_missing_or_wrong)
 		n++;
 	}
 	json_decref(root);
-	cr_expect_eq(n, 17);
+	cr_expect_eq(n, 18);
 }
 
 Test(oci_runtime_state, strict)

@@ -94,14 +94,10 @@ static int stat_of_entry(struct notify *n, pid_t tid, int dirfd, const char *nam
 
 int notify_handle_path(struct guest *g, int handle, char *buf, size_t size)
 {
-	char name[32];
-	ssize_t len;
+	int r = objects_link(notify_of(g), handle, buf, size);
 
-	(void)snprintf(name, sizeof(name), "self/fd/%d", handle);
-	len = readlinkat(notify_of(g)->proc_fd, name, buf, size - 1);
-	if (len < 0)
-		return -errno;
-	buf[len] = '\0';
+	if (r < 0)
+		return r;
 	return buf[0] == '/' ? 0 : -ENOTSUP;
 }
 

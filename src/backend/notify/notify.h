@@ -80,7 +80,7 @@ struct terminal_probe {
 
 struct vdso_image; /* vdso.h */
 
-/* A mount of the guest's namespace: the strings point into the line, which it owns. */
+/* A mount of the guest's namespace: root and type point into the line; it owns the line and the point, which is as in objects_link(). */
 struct object_mount {
 	char *line, *root, *point, *type;
 	unsigned major, minor;
@@ -139,6 +139,7 @@ struct notify {
 	int root_fd; /* the guest's root directory, -1 before backend_start() */
 	struct object_id root, mount_namespace;
 	struct owner_map owners[2]; /* users, groups */
+	char *root_prefix; /* see objects_inside(); NULL: not known yet */
 	struct object_mount *mounts;
 	size_t n_mounts;
 	struct path_contexts *path_contexts; /* paths.c */
@@ -343,6 +344,10 @@ int64_t notify_handle_seek(struct guest *g, int handle, int64_t offset, int when
 /* Notes the guest's mounts and namespaces. After clockpage_init(). */
 int objects_init(struct notify *n, pid_t tid);
 void objects_deinit(struct notify *n);
+/* A name that we see as the guest's tasks see it, whose root is not ours; one that they cannot reach stays. */
+const char *objects_inside(const struct notify *n, const char *name);
+/* What an open file is called there, with the kernel's mark of removed ones. */
+int objects_link(const struct notify *n, int fd, char *buf, size_t size);
 /* As guest_ops.handle_object, for a descriptor of ours; tid 0: mounts that are not known yet are not looked for. */
 int objects_name(struct notify *n, pid_t tid, int fd, char *buf, size_t size);
 /* A number for an object by its name: the kernel's own for files of procfs come and go with its cache. */

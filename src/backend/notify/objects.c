@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Files of procfs, sysfs and cgroupfs: what an open one is called, and what it says. The mounts of the guest's mount namespace are noted at
- * the start: guests make none.
+ * the start: guests make none. The kernel shows us a name from the root of the mount namespace on, or from our own root where the guest shares our
+ * namespace: the guest's names begin at the guest's root, which lies below that where somebody has entered it by chroot(2).
  */
 #include "backend/notify/notify.h"
 
@@ -64,15 +65,23 @@ static void note_devices(struct notify *n)
 static void free_mount(struct object_mount *m)
 {
 	free(m->line);
+	free(m->point);
 }
 
-void objects_deinit(struct notify *n)
+static void free_mounts(struct notify *n)
 {
 	for (size_t i = 0; i < n->n_mounts; i++)
 		free_mount(&n->mounts[i]);
 	free(n->mounts);
 	n->mounts = NULL;
 	n->n_mounts = 0;
+}
+
+void objects_deinit(struct notify *n)
+{
+	free_mounts(n);
+	free(n->root_prefix);
+	n->root_prefix = NULL;
 }
 
 /* Spaces and the like are written as three octal digits. */
@@ -113,7 +122,32 @@ static bool parse_mount(char *line, struct object_mount *ret)
 	return true;
 }
 
-static int add_mount(struct notify *n, const char *text)
+/* What stands before a task's own names in those that we see: "" for the root of a mount namespace of its own. */
+static int root_prefix(const struct notify *n, pid_t tid, char *buf, size_t size)
+{
+	char link[64];
+	ssize_t len;
+
+	(void)snprintf(link, sizeof(link), "%d/root", (int)tid);
+	len = readlinkat(n->proc_fd, link, buf, size - 1);
+	if (len < 0)
+		return -errno;
+	buf[len] = '\0';
+	if (!strcmp(buf, "/"))
+		buf[0] = '\0';
+	return 0;
+}
+
+const char *objects_inside(const struct notify *n, const char *name)
+{
+	size_t len = n->root_prefix ? strlen(n->root_prefix) : 0;
+
+	if (len == 0 || strncmp(name, n->root_prefix, len) != 0 || (name[len] && name[len] != '/'))
+		return name;
+	return name[len] ? name + len : "/";
+}
+
+static int add_mount(struct notify *n, const char *prefix, const char *text)
 {
 	struct object_mount *grown, mount;
 	char *line;
@@ -125,9 +159,13 @@ static int add_mount(struct notify *n, const char *text)
 		free(line);
 		return 0;
 	}
+	if (asprintf(&mount.point, "%s%s", prefix, *prefix && !strcmp(mount.point, "/") ? "" : mount.point) < 0) {
+		free(line);
+		return -ENOMEM;
+	}
 	grown = realloc(n->mounts, (n->n_mounts + 1) * sizeof(*grown));
 	if (!grown) {
-		free(line);
+		free_mount(&mount);
 		return -ENOMEM;
 	}
 	n->mounts = grown;
@@ -139,10 +177,14 @@ static int read_mounts(struct notify *n, pid_t tid)
 {
 	_cleanup_close_ int fd = -1;
 	_cleanup_free_ char *line = NULL;
+	char prefix[PATH_SIZE];
+	const char *inside;
 	size_t size = 0;
 	FILE *file;
-	int r = 0;
+	int r = root_prefix(n, tid, prefix, sizeof(prefix));
 
+	if (r < 0)
+		return r;
 	fd = procfs_open(n, tid, "mountinfo", O_RDONLY);
 	if (fd < 0)
 		return fd;
@@ -150,9 +192,10 @@ static int read_mounts(struct notify *n, pid_t tid)
 	if (!file)
 		return -errno;
 	fd = -1;
-	objects_deinit(n);
+	free_mounts(n);
+	inside = objects_inside(n, prefix);
 	while (r == 0 && getline(&line, &size, file) > 0)
-		r = add_mount(n, line);
+		r = add_mount(n, strcmp(inside, "/") != 0 ? inside : "", line);
 	(void)fclose(file);
 	return r;
 }
@@ -167,11 +210,18 @@ static const struct object_mount *find_mount(const struct notify *n, int id)
 
 int objects_init(struct notify *n, pid_t tid)
 {
+	char prefix[PATH_SIZE];
 	int r;
 
 	note_namespaces(n, tid);
 	note_devices(n);
 	n->guest.clock_page_address = n->guest.clock_page ? CLOCK_PAGE_ADDRESS : 0;
+	r = root_prefix(n, tid, prefix, sizeof(prefix));
+	if (r < 0)
+		return r;
+	n->root_prefix = strdup(prefix);
+	if (!n->root_prefix)
+		return -ENOMEM;
 	r = read_mounts(n, tid);
 	for (size_t i = 0; i < n->n_mounts; i++)
 		if (strcmp(n->mounts[i].type, "proc") == 0)
@@ -213,10 +263,9 @@ static int mount_of(const struct notify *n, int fd)
 	return id ? atoi(id) : -ENOTSUP;
 }
 
-/* The name in the guest's mount namespace, without the mark of removed entries. */
-static int full_name(const struct notify *n, int fd, char *buf, size_t size)
+int objects_link(const struct notify *n, int fd, char *buf, size_t size)
 {
-	static const char deleted[] = " (deleted)";
+	const char *inside;
 	char link[64];
 	ssize_t len;
 
@@ -225,8 +274,23 @@ static int full_name(const struct notify *n, int fd, char *buf, size_t size)
 	if (len < 0)
 		return -errno;
 	buf[len] = '\0';
-	if ((size_t)len > sizeof(deleted) - 1 && !strcmp(buf + len - (sizeof(deleted) - 1), deleted))
-		buf[(size_t)len - (sizeof(deleted) - 1)] = '\0';
+	inside = objects_inside(n, buf);
+	memmove(buf, inside, strlen(inside) + 1);
+	return 0;
+}
+
+/* The name in the guest's mount namespace, without the mark of removed entries. */
+static int full_name(const struct notify *n, int fd, char *buf, size_t size)
+{
+	static const char deleted[] = " (deleted)";
+	int r = objects_link(n, fd, buf, size);
+	size_t len;
+
+	if (r < 0)
+		return r;
+	len = strlen(buf);
+	if (len > sizeof(deleted) - 1 && !strcmp(buf + len - (sizeof(deleted) - 1), deleted))
+		buf[len - (sizeof(deleted) - 1)] = '\0';
 	return 0;
 }
 
@@ -340,6 +404,28 @@ uint64_t objects_key(const char *name)
 
 /* ---- contents ---- */
 
+/* The kernel writes the names of mapped files as the reader sees them. In place; they come after a blank, or "file=". */
+static void strip_root(const struct notify *n, int handle, char *text, size_t *size)
+{
+	const size_t len = n->root_prefix ? strlen(n->root_prefix) : 0;
+	char name[PATH_SIZE], *from = text, *to = text, *end = text + *size;
+	const char *last;
+
+	if (len == 0 || objects_link(n, handle, name, sizeof(name)) < 0)
+		return;
+	last = strrchr(name, '/');
+	if (!last || (strcmp(last, "/maps") != 0 && strcmp(last, "/smaps") != 0 && strcmp(last, "/numa_maps") != 0))
+		return;
+	while (from < end) {
+		if (from > text && (from[-1] == ' ' || from[-1] == '=') && (size_t)(end - from) > len && !memcmp(from, n->root_prefix, len) &&
+		    from[len] == '/')
+			from += len;
+		*to++ = *from++;
+	}
+	*to = '\0';
+	*size = (size_t)(to - text);
+}
+
 /* Through the guest's own open file: what it says may depend on who opened it. */
 int notify_handle_read_all(struct guest *g, int handle, char **ret_text, size_t *ret_size)
 {
@@ -347,7 +433,6 @@ int notify_handle_read_all(struct guest *g, int handle, char **ret_text, size_t 
 	size_t size = 0, room = 0;
 	ssize_t n;
 
-	(void)g;
 	for (;;) {
 		if (size == room) {
 			char *grown;
@@ -368,6 +453,7 @@ int notify_handle_read_all(struct guest *g, int handle, char **ret_text, size_t 
 		size += (size_t)n;
 	}
 	text[size] = '\0';
+	strip_root(notify_of(g), handle, text, &size);
 	*ret_text = take_ptr(text);
 	*ret_size = size;
 	return 0;

@@ -46,6 +46,7 @@ struct creation {
 	char created[40], owner[64];
 	const struct cgroup_manager *manager;
 	struct cgroup_place place;
+	struct container_shared_root shared;
 	struct filters filters;
 	struct container container;
 	int control_fd, log_fd;
@@ -132,7 +133,10 @@ static int write_state(struct creation *c, struct error *err)
 static int describe(struct creation *c, struct error *err)
 {
 	static char version[] = OCI_VERSION_MAX;
+	int r = container_shared_root_find(&c->bundle.container.spec, &c->shared, err);
 
+	if (r < 0)
+		return r;
 	set_created(c);
 	set_owner(c);
 	c->state = (struct oci_runtime_state){
@@ -148,6 +152,8 @@ static int describe(struct creation *c, struct error *err)
 		.cgroup_manager = (char *)(uintptr_t)c->manager->name,
 		.cgroup_unit = c->place.unit,
 		.annotations = c->bundle.config.annotations,
+		.shared_below = c->shared.below,
+		.shared_mounts = c->shared.mount_namespace,
 	};
 	return write_state(c, err);
 }
@@ -395,6 +401,7 @@ static void release_container(struct container *c)
 
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		cleanup_close(fds[i]);
+	container_shared_root_clear(&c->shared);
 	*c = CONTAINER_NONE;
 }
 
@@ -418,6 +425,7 @@ static void creation_clear(struct creation *c)
 	release_container(&c->container);
 	filters_free(&c->filters);
 	cgroup_place_clear(&c->place);
+	container_shared_root_clear(&c->shared);
 	cleanup_close(&c->control_fd);
 	cleanup_close(&c->log_fd);
 	cleanup_close(&c->done_fd);

@@ -81,6 +81,18 @@ static void run_poststop(const struct state_dir *dir, const struct oci_runtime_s
 		hooks_run_all(&cfg, OCI_HOOK_POSTSTOP, &for_hooks);
 }
 
+/* Its supervisor has done it, unless that was killed or there is none. */
+static int unmount_shared(const struct oci_runtime_state *state, struct error *err)
+{
+	const struct container_shared_root shared = {
+		.root = state->rootfs,
+		.mount_namespace = state->shared_mounts,
+		.below = state->shared_below,
+	};
+
+	return container_shared_root_end(&shared, err);
+}
+
 static int delete_known(struct state_dir *dir, const struct oci_runtime_state *state, bool force, struct error *err)
 {
 	_cleanup_cgroup_ struct cgroup *cgroup = cgroup_of_state(state);
@@ -95,6 +107,8 @@ static int delete_known(struct state_dir *dir, const struct oci_runtime_state *s
 	await_end(&state->supervisor);
 	await_end(&state->guardian);
 	r = manager_of_state(state)->end(&place, err);
+	if (r >= 0 || force)
+		r = unmount_shared(state, err);
 	if (r < 0 && !force)
 		return r;
 	run_poststop(dir, state);
