@@ -81,18 +81,48 @@ static char *keep_host_path(struct strv *texts, const char *option, const char *
 	return real;
 }
 
+/* Those of engines: labels are SELinux's, and no container here has one; binds are recursive and private unless somebody says otherwise. */
+static int parse_bind_options(const char *options, const char *text, unsigned long *flags, struct error *err)
+{
+	static const struct {
+		const char *word;
+		unsigned long set, clear;
+	} known[] = {
+		{ "ro", MS_RDONLY, 0 },     { "rw", 0, MS_RDONLY },     { "z", 0, 0 },       { "Z", 0, 0 },        { "rbind", MS_REC, 0 },
+		{ "bind", 0, MS_REC },      { "private", 0, 0 },        { "rprivate", 0, 0 }, { "nosuid", MS_NOSUID, 0 }, { "nodev", MS_NODEV, 0 },
+		{ "noexec", MS_NOEXEC, 0 },
+	};
+
+	for (const char *word = options;; word++) {
+		size_t len = strcspn(word, ","), i = 0;
+
+		while (i < ARRAY_SIZE(known) && (strlen(known[i].word) != len || strncmp(word, known[i].word, len) != 0))
+			i++;
+		if (i == ARRAY_SIZE(known))
+			return error_set(err, EINVAL, "--bind: '%.*s' is not known, in '%s'; known: ro, rw, z, Z, rbind, bind, private, rprivate, nosuid, "
+						      "nodev, noexec", (int)len, word, text);
+		*flags = (*flags & ~known[i].clear) | known[i].set;
+		word += len;
+		if (!*word)
+			return 0;
+	}
+}
+
 int launch_parse_bind(const char *text, struct strv *texts, struct container_mount *ret, struct error *err)
 {
 	const char *colon = strchr(text, ':'), *last = colon ? strchr(colon + 1, ':') : NULL;
 	char *source = keep(texts, text, colon ? (size_t)(colon - text) : strlen(text));
+	unsigned long flags = MS_BIND | MS_REC;
 	char *target = source;
+	int r;
 
 	if (colon)
 		target = keep(texts, colon + 1, last ? (size_t)(last - colon - 1) : strlen(colon + 1));
 	if (!source || !target)
 		return error_errno(err, ENOMEM, "--bind");
-	if (last && strcmp(last + 1, "ro") != 0 && strcmp(last + 1, "rw") != 0)
-		return error_set(err, EINVAL, "--bind: '%s' is neither ro nor rw, in '%s'", last + 1, text);
+	r = last ? parse_bind_options(last + 1, text, &flags, err) : 0;
+	if (r < 0)
+		return r;
 	source = keep_host_path(texts, "--bind", source, err);
 	if (!source)
 		return -err->code;
@@ -100,8 +130,7 @@ int launch_parse_bind(const char *text, struct strv *texts, struct container_mou
 		target = source;
 	if (*target != '/')
 		return error_set(err, EINVAL, "--bind: '%s' is not an absolute path, in '%s'", target, text);
-	*ret = (struct container_mount){ .type = "bind", .source = source, .target = target,
-					 .flags = MS_BIND | MS_REC | (last && last[1] == 'r' && last[2] == 'o' ? MS_RDONLY : 0) };
+	*ret = (struct container_mount){ .type = "bind", .source = source, .target = target, .flags = flags };
 	return 0;
 }
 

@@ -47,14 +47,6 @@ expect 125 "no such tag"
 expect_err_has 'there is no such tag' "no such tag"
 run "$hermit" oci walk
 expect 125 "no such subcommand"
-if command -v setpriv >/dev/null; then
-	chmod 755 "$work"
-	mkdir user && cp "$hermit" user/hermit && chown 65534:65534 user || exit 99 # the tree may be its owner's alone
-	run setpriv --reuid=65534 --regid=65534 --clear-groups env HOME="$work/user" XDG_CACHE_HOME="$work/user/cache" "$work/user/hermit" oci run layout
-	expect 125 "an ordinary user"
-	expect_err_has 'images can be run by root only; for others an engine does it: podman --runtime' "an ordinary user is told who can"
-	equal "hermit" "$(ls user)" "an ordinary user: nothing is unpacked"
-fi
 command -v umoci >/dev/null || { echo "the rest left out: umoci is not installed"; finish; }
 
 run "$hermit" oci run --report=report.json layout
@@ -106,6 +98,9 @@ expect_out "c" "--entrypoint ''"
 run "$hermit" oci run --entrypoint '' layout
 expect 125 "--entrypoint '' and no command"
 mkdir shared && echo host >shared/file
+run "$hermit" oci run -v "$work/shared:/a:z" -v "$work/shared/file:/b:ro,Z" layout 'cat /a/file /b; echo x >/b'
+expect_out "host
+host" "-v with the labels of SELinux, which are nothing here"
 run "$hermit" oci run -v "$work/shared:/data" -v "$work/shared/file:/etc/one:ro" layout 'cat /data/file; echo new >/data/made; echo x >/etc/one || cat /etc/one'
 expect_out "host
 host" "-v"
@@ -126,6 +121,36 @@ sed 's/"sha256:/"sha256:..\/..\//' layout/index.json >index.new && mkdir evil &&
 run "$hermit" oci run evil
 expect 125 "a digest that is a path"
 ls -d /var/tmp/hermit-image-* >before 2>/dev/null # of others
+# An ordinary user, who is root inside, and sees what root sees, but for whose /proc and /sys are.
+if ! command -v setpriv >/dev/null; then
+	echo "an ordinary user left out: needs setpriv"
+elif ! setpriv --reuid=65534 --regid=65534 --clear-groups unshare --user --map-root-user --mount true 2>user.err; then
+	echo "an ordinary user left out: $(cat user.err)"
+else
+	chmod 755 "$work"
+	mkdir user && cp "$hermit" user/hermit && chown -R 65534:65534 user || exit 99 # the tree may be its owner's alone
+	chmod -R a+rX layout
+	user=(setpriv --reuid=65534 --regid=65534 --clear-groups env HOME="$work/user" XDG_CACHE_HOME="$work/user/cache" "$work/user/hermit" oci run)
+	for i in 1 2 3; do
+		run "${user[@]}" layout
+		expect 4 "an ordinary user, run $i: exit status"
+		ok "an ordinary user, run $i: output" cmp -s first out
+	done
+	run "${user[@]}" layout 'id; ls /etc; grep " /sys " /proc/mounts; cat /sys/class/net/lo/mtu'
+	expect_out "uid=0(root) gid=0(root)
+group
+passwd
+sysfs /sys sysfs ro,nosuid,nodev,noexec,relatime 0 0
+65536" "an ordinary user: is root inside, with a /sys of its own"
+	run "${user[@]}" --network=host layout 'ls /etc'
+	ok "an ordinary user: the host's network, and its name servers" grep -q resolv.conf out
+	run "${user[@]}" -u user layout true
+	expect 125 "an ordinary user: another user"
+	expect_err_has 'user 1000:1000 of the image: who is not root here has only root inside; say --user=0' "an ordinary user: another user"
+	mkdir -m 777 theirs
+	run "${user[@]}" -v "$work/theirs:/data" layout 'echo made >/data/file'
+	equal "made 65534" "$(cat theirs/file) $(stat -c %u theirs/file)" "an ordinary user: -v"
+fi
 if command -v skopeo >/dev/null; then
 	skopeo copy --insecure-policy oci:layout:one docker-archive:archive.tar:busy:1 >skopeo.out 2>&1 || fail "skopeo: $(tail -1 skopeo.out)"
 	run "$hermit" oci run archive.tar

@@ -54,7 +54,10 @@ Test(launch, bind)
 		{ "/usr:/x:ro", "/x", NULL, MS_BIND | MS_REC | MS_RDONLY },
 		{ "/usr:/x:rw", "/x", NULL, MS_BIND | MS_REC },
 		{ "/usr:x", NULL, "--bind: 'x' is not an absolute path, in '/usr:x'", 0 },
-		{ "/usr:/x:no", NULL, "--bind: 'no' is neither ro nor rw, in '/usr:/x:no'", 0 },
+		{ "/usr:/x:no", NULL, "--bind: 'no' is not known, in '/usr:/x:no'; known: ro, rw, z, Z, rbind, bind, private, rprivate, nosuid, nodev, noexec", 0 },
+		{ "/usr:/x:ro,", NULL, "--bind: '' is not known, in '/usr:/x:ro,'; known: ro, rw, z, Z, rbind, bind, private, rprivate, nosuid, nodev, noexec", 0 },
+		{ "/usr:/x:Z", "/x", NULL, MS_BIND | MS_REC },
+		{ "/usr:/x:ro,z,noexec,bind", "/x", NULL, MS_BIND | MS_RDONLY | MS_NOEXEC },
 		{ "/nowhere-at-all", NULL, "--bind: '/nowhere-at-all': No such file or directory", 0 },
 	};
 

@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "container/container.h"
 #include "supervisor/cache_directory.h"
 #include "supervisor/scratch.h"
 
@@ -267,7 +268,9 @@ static int unpack(const struct image *image, struct error *err)
 		scratch_remove(scratch);
 		return no_memory(err);
 	}
-	r = run_program((char *[]){ (char[]){ "umoci" }, (char[]){ "unpack" }, (char[]){ "--image" }, from, temporary, NULL }, err);
+	r = run_program((char *[]){ (char[]){ "umoci" }, (char[]){ "unpack" }, (char[]){ "--image" }, from, temporary,
+				    image->rootless ? (char[]){ "--rootless" } : NULL, NULL },
+			err);
 	if (r == 0 && rename(temporary, image->bundle) < 0 && errno != EEXIST && errno != ENOTEMPTY)
 		r = error_errno(err, errno, "%s", image->bundle);
 	scratch_remove(scratch);
@@ -296,10 +299,10 @@ int image_open(const char *name, struct image *image, struct error *err)
 	int r;
 
 	*image = (struct image){ 0 };
-	if (geteuid() != 0)
-		return error_set(err, EPERM, "images can be run by root only; for others an engine does it: podman --runtime "
-					     "hermit-supervisor run IMAGE");
-	r = find_layout(image, name, err);
+	image->rootless = geteuid() != 0;
+	r = container_enter_userns(err);
+	if (r == 0)
+		r = find_layout(image, name, err);
 	if (r == 0)
 		r = choose_manifest(image, err);
 	if (r == 0)
@@ -324,7 +327,8 @@ static int make_layer(struct image *image, char *layer, struct error *err)
 			return error_errno(err, errno, "%s", path);
 	}
 	image->root = strdup(path);
-	if (!image->root || asprintf(&options, "lowerdir=%s/rootfs,upperdir=%s/upper,workdir=%s/work", image->bundle, layer, layer) < 0)
+	if (!image->root || asprintf(&options, "lowerdir=%s/rootfs,upperdir=%s/upper,workdir=%s/work%s", image->bundle, layer, layer,
+				     image->rootless ? ",userxattr" : "") < 0)
 		return no_memory(err);
 	return mount("hermit", image->root, "overlay", 0, options) < 0 ? error_errno(err, errno, "overlay on %s", image->root) : 0;
 }

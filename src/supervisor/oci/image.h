@@ -6,6 +6,8 @@
 #ifndef HS_SUPERVISOR_IMAGE_H
 #define HS_SUPERVISOR_IMAGE_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 #include "base/strv.h"
 
@@ -16,15 +18,16 @@ struct image {
 	struct strv entrypoint;  /* what stays when the command is another one */
 	char *layout, *scratch;  /* own: where the layout is; a temporary directory, or NULL */
 	char *tag;
+	bool rootless; /* an ordinary user has opened it: there is one user inside, root */
 };
 
 /*
  * name: DIR[:TAG] of an OCI layout, DIR of skopeo's "dir:", or FILE of docker save. 0, or -errno with a message: what it is not, or
- * which program is missing.
+ * which program is missing. An ordinary user becomes root of a user namespace here, for good.
  */
 int image_open(const char *name, struct image *image, struct error *err);
 
-/* Leaves the host's mount namespace and puts the fresh layer at image->root: it is gone with this process. Needs root. */
+/* Leaves the host's mount namespace and puts the fresh layer at image->root: it is gone with this process. */
 int image_mount(struct image *image, struct error *err);
 
 /* Removes what was temporary. */

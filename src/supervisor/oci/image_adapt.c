@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <string.h>
+#include <sys/mount.h>
 
 #include "base/cleanup.h"
 #include "oci/arena.h"
@@ -90,6 +91,39 @@ static int change_environment(const char *home, const struct strv *added, struct
 	return r < 0 ? no_memory(err) : keep_words(&env, cfg->arena, &cfg->process.env, err);
 }
 
+/*
+ * An ordinary user is root of a namespace already that has nobody else. umoci then binds the host's /sys and resolv.conf, for a container in the
+ * host's network; one with a network of its own is as root's are.
+ */
+static int make_rootless(struct oci_config *cfg, bool host_network, struct error *err)
+{
+	struct oci_process *p = &cfg->process;
+	size_t n = 0;
+
+	if (p->user.uid != 0 || p->user.gid != 0)
+		return error_set(err, EPERM, "user %u:%u of the image: who is not root here has only root inside; say --user=0, or let an engine run it "
+					     "(podman --runtime hermit-supervisor run IMAGE)", p->user.uid, p->user.gid);
+	p->user.n_additional_gids = 0;
+	cfg->linux_.namespaces[OCI_NS_USER].present = false;
+	cfg->linux_.uid_mappings.count = cfg->linux_.gid_mappings.count = 0;
+	for (size_t i = 0; i < cfg->n_mounts; i++) {
+		struct oci_mount *m = &cfg->mounts[i];
+		bool bind = m->flags & MS_BIND;
+
+		if (!host_network && bind && !strcmp(m->destination, "/etc/resolv.conf"))
+			continue;
+		if (!host_network && bind && !strcmp(m->destination, "/sys")) {
+			m->flags &= ~(uint64_t)(MS_BIND | MS_REC);
+			m->type = m->source = oci_arena_strdup(cfg->arena, "sysfs");
+			if (!m->type)
+				return no_memory(err);
+		}
+		cfg->mounts[n++] = *m;
+	}
+	cfg->n_mounts = n;
+	return 0;
+}
+
 int image_adapt(const struct image *image, const struct image_changes *changes, struct oci_config *cfg, struct error *err)
 {
 	const struct run_options *o = changes->options;
@@ -108,6 +142,8 @@ int image_adapt(const struct image *image, const struct image_changes *changes, 
 	r = change_command(image, changes, cfg, err);
 	if (r == 0 && o->user)
 		r = image_user(image->root, o->user, cfg->arena, &p->user, &home, err);
+	if (r == 0 && image->rootless)
+		r = make_rootless(cfg, o->network == NETWORK_HOST, err);
 	return r == 0 ? change_environment(home, &o->env, cfg, err) : r;
 }
 
