@@ -154,6 +154,10 @@ struct container_spec {
 	const struct container_file *sys_files; /* a /sys of these files, read-only, and sysfs's network devices; NULL: a sysfs */
 	size_t n_sys_files;
 
+	/* ROOT_HOST_*: what files of the host's tree, by their absolute paths, have in them instead, where the host has them. */
+	const struct container_file *host_files;
+	size_t n_host_files;
+
 	const struct container_mount *mounts; /* in order, after the standard ones */
 	size_t n_mounts;
 	const struct container_device *devices; /* plain_mounts only; the standard nodes are made anyway */

@@ -76,7 +76,7 @@ static int copy_subdirectory(int from_dir, int to_dir, const char *name, unsigne
 	return from < 0 || to < 0 ? -errno : copy_directory(from, to, depth + 1);
 }
 
-static int copy_entry(int from, int to, const char *name, unsigned depth)
+static int copy_any(int from, int to, const char *name, unsigned depth)
 {
 	struct stat st;
 	int r;
@@ -113,8 +113,13 @@ static int copy_directory(int from, int to, unsigned depth)
 	}
 	while (r == 0 && (entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			r = copy_entry(from, to, entry->d_name, depth);
+			r = copy_any(from, to, entry->d_name, depth);
 	return r;
+}
+
+int copy_entry(int from, int to, const char *name)
+{
+	return copy_any(from, to, name, 0);
 }
 
 int copy_tree(int from, int to)

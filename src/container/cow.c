@@ -322,6 +322,8 @@ static int cow_node(struct cow *cow, const char *path, struct error *err)
 		return is_out_of_reach(errno) ? 0 : error_errno(err, errno, "cannot look at %s", path);
 	if (is_covered(cow, path) && strcmp(path, "/tmp") != 0)
 		return 0;
+	if (host_files_have(cow->stage, path))
+		return cow_copy_host_file(cow, path, err);
 	if ((is_replaced(cow, path) || is_covered(cow, path)) && S_ISDIR(st.st_mode))
 		return make_plain_directory(cow, path, &st, err);
 	if (S_ISLNK(st.st_mode))

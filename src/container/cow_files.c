@@ -80,3 +80,21 @@ int cow_copy_file(struct cow *cow, const char *path, const struct stat *st, stru
 	cow->copied += st->st_size;
 	return 0;
 }
+
+int cow_copy_host_file(struct cow *cow, const char *path, struct error *err)
+{
+	_cleanup_free_ char *directory = strndup(path + 1, (size_t)(strrchr(path, '/') - path));
+	_cleanup_close_ int parent = -1, from = -1;
+	int r;
+
+	if (!directory)
+		return error_set(err, ENOMEM, "out of memory");
+	parent = open_parent(cow, path, err);
+	if (parent < 0)
+		return parent;
+	from = openat(cow->stage->files, directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	r = from < 0 ? -errno : copy_entry(from, parent, strrchr(path, '/') + 1);
+	if (r == -EEXIST || r == -EROFS) /* an overlay has it; or it will be covered */
+		return 0;
+	return r < 0 ? error_errno(err, -r, "cannot make %s", path) : 0;
+}

@@ -135,16 +135,18 @@ static unsigned mount_attributes(const struct cow *cow, const char *path)
 
 int cow_create_overlay(struct cow *cow, const char *path, const struct stat *st, struct error *err)
 {
-	char lower[2 * PATH_MAX], upper[PATH_MAX], work[PATH_MAX];
+	char lower[3 * PATH_MAX], upper[PATH_MAX], work[PATH_MAX];
 	struct fs_option options[] = {
 		{ "lowerdir", lower }, { "upperdir", upper }, { "workdir", work }, { 0 }, { 0 },
 	};
-	int r;
+	int r, n = 0;
 
 	r = make_layers(cow, path, st, upper, work, err);
 	if (r < 0)
 		return r;
-	escape_lower(path, lower, sizeof(lower));
+	if (host_files_have_below(cow->stage, path))
+		n = snprintf(lower, sizeof(lower), "%s/files%s:", cow->stage->path, path[1] ? path : "");
+	escape_lower(path, lower + n, sizeof(lower) - (size_t)n);
 	if (cow->stage->userns) {
 		options[3].key = "userxattr";
 		prepare_upper(cow, path, upper);

@@ -111,6 +111,7 @@ struct stage {
 	int *binds;               /* for each mount of the description: a detached mount, or -1 */
 	int channel;  /* to the creator */
 	int host_sys; /* detached copy of the host's /sys, or -1 */
+	int files;    /* the directory of host_files, or -1 */
 	int devices;  /* the creator's nodes for the description's devices, attached, or -1 */
 	int root;     /* the tree's root, O_PATH; reopened after each mount on it */
 	int shared;   /* the mount namespace that is not the container's own, or -1 */
@@ -133,6 +134,15 @@ int cow_build(struct stage *stage, const char *source, struct error *err);
  * it is no directory or file of a plain file system, or has other mounts, the root or the layers about it.
  */
 int cow_bind(struct stage *stage, const char *source, int bind, struct error *err);
+
+/*
+ * Before the tree: the description's host_files, in stage->files. _have: is the path one of them? _have_below: or a directory with some? _cover: puts
+ * one over the host's own file, if that is what the tree has there, and no link.
+ */
+int host_files_make(struct stage *stage, struct error *err);
+bool host_files_have(const struct stage *stage, const char *path);
+bool host_files_have_below(const struct stage *stage, const char *path);
+int host_files_cover(const struct stage *stage, const struct container_file *file, struct error *err);
 
 /* /dev with its nodes, links, pts, shm, mqueue. */
 int devices_populate(const struct stage *stage, struct error *err);
@@ -179,6 +189,9 @@ int cgroup_mount(struct stage *stage, const struct container_mount *m, uint64_t 
 /* Owner, mode and times. Owners that are not mapped are left alone. */
 int copy_attributes(int dirfd, const char *name, const struct stat *st);
 int copy_bytes(int from, int to, off_t size);
+
+/* What has this name in one directory, into another. */
+int copy_entry(int from, int to, const char *name);
 
 /* The contents of one directory into another, empty one. */
 int copy_tree(int from, int to);

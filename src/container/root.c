@@ -112,6 +112,26 @@ static int real_paths_bind(struct real_paths *paths, int root, struct error *err
 	return 0;
 }
 
+static bool real_paths_have(const struct real_paths *paths, const char *path)
+{
+	for (size_t i = 0; i < paths->n; i++)
+		if (strcmp(paths->items[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+/* In directories that are written for real, or the whole tree; but not files that are asked for by name. */
+static int cover_host_files(const struct stage *stage, const struct real_paths *real, struct error *err)
+{
+	const struct container_spec *spec = stage->spec;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < spec->n_host_files; i++)
+		if (!real_paths_have(real, spec->host_files[i].path))
+			r = host_files_cover(stage, &spec->host_files[i], err);
+	return r;
+}
+
 /* ---- stage ---- */
 
 /* The host's /sys stays in sight where a description may bind parts of it after the stage is up. */
@@ -155,7 +175,7 @@ static int isolate_place(const struct stage *stage, const char *place, struct er
 static int stage_mount(struct stage *stage, struct error *err)
 {
 	static const struct fs_option options[] = { { "mode", "0755" }, { 0 } };
-	static const char *const directories[] = { "root", "upper", "work", "sys", "devices" };
+	static const char *const directories[] = { "root", "upper", "work", "sys", "devices", "files" };
 	_cleanup_close_ int fs = -1, target = -1;
 	const char *place = find_place(stage);
 	int r;
@@ -209,6 +229,7 @@ static void stage_deinit(struct stage *stage)
 	cleanup_close(&stage->root);
 	cleanup_close(&stage->host_sys);
 	cleanup_close(&stage->devices);
+	cleanup_close(&stage->files);
 	for (size_t i = 0; stage->binds && i < stage->spec->n_mounts; i++)
 		cleanup_close(&stage->binds[i]);
 	free(stage->binds);
@@ -393,6 +414,8 @@ static int root_fill(struct stage *stage, struct real_paths *real, struct error 
 	if (r == 0 && spec->root_kind == ROOT_HOST_COW)
 		r = real_paths_bind(real, stage->root, err);
 	if (r == 0)
+		r = cover_host_files(stage, real, err);
+	if (r == 0)
 		r = mounts_apply(stage, err);
 	if (r == 0 && spec->plain_mounts && !has_dev_of_its_own(spec))
 		r = devices_standard_nodes(stage, err);
@@ -450,6 +473,7 @@ int root_enter(const struct container_spec *spec, const struct child_ends *ends,
 		.channel = ends->channel,
 		.host_sys = -1,
 		.devices = ends->devices,
+		.files = -1,
 		.root = -1,
 		.shared = shared,
 	};
@@ -464,6 +488,8 @@ int root_enter(const struct container_spec *spec, const struct child_ends *ends,
 		r = stage_mount(&stage, err);
 	if (r == 0)
 		r = stage_attach_devices(&stage, err);
+	if (r == 0)
+		r = host_files_make(&stage, err);
 	if (r == 0)
 		r = stage_reopen_root(&stage, err);
 	if (r == 0)

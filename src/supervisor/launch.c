@@ -447,6 +447,11 @@ int launch_init(struct launch *l, const struct run_options *o, struct error *err
 	r = set_sys(l, o);
 	if (r < 0)
 		return error_errno(err, -r, "/sys");
+	r = machine_files_init(&l->files, o->hostname, o->network == NETWORK_HOST);
+	if (r < 0)
+		return error_errno(err, -r, "/etc/hosts");
+	spec->host_files = l->files.items;
+	spec->n_host_files = l->files.n;
 	r = set_user(l, o, err);
 	if (r == 0)
 		r = set_files(l, o, err);
@@ -470,6 +475,7 @@ void launch_clear(struct launch *l)
 	strv_clear(&l->texts);
 	strv_clear(&l->mount_points);
 	machine_sys_clear(&l->sys);
+	machine_files_clear(&l->files);
 	free(l->mounts);
 	free(l->cache_dir);
 	free(l->order);

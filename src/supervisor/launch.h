@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/strv.h"
 #include "container/container.h"
+#include "supervisor/machine_files.h"
 #include "supervisor/machine_sys.h"
 #include "supervisor/options/options.h"
 #include "supervisor/run.h"
@@ -23,6 +24,7 @@ struct launch {
 	struct container_mount *mounts;
 	size_t n_mounts;
 	struct machine_sys sys;
+	struct machine_files files;
 	char *cache_dir;
 	struct order_spec *order; /* NULL: none is asked for */
 	gid_t no_groups[1];
