@@ -73,13 +73,22 @@ static int start_scope(struct systemd_bus *bus, const struct cgroup_request *req
 
 /* ---- where it is ---- */
 
+/* Its last part is the unit, which has a "_" before it when it might be a file of the kernel's (systemd's cg_escape()). */
+static bool is_cgroup_of(const char *path, const char *unit)
+{
+	const char *name = strrchr(path, '/');
+
+	name = name ? name + 1 : path;
+	return !strcmp(name, unit) || (name[0] == '_' && !strcmp(name + 1, unit));
+}
+
 static int find_cgroup(pid_t pid, bool unified, const char *unit, struct cgroup **ret, struct error *err)
 {
 	_cleanup_free_ char *path = cgroup_path_of_process(pid, unified ? "0::" : ":name=systemd:");
 
 	if (!path)
 		return error_set(err, ESRCH, "cannot find out which cgroup systemd has made for %s", unit);
-	if (!strstr(path, unit))
+	if (!is_cgroup_of(path, unit))
 		return error_set(err, EXDEV, "systemd has put the container's process into the cgroup %s, which is not that of %s", path, unit);
 	return cgroup_adopt(path, ret, err);
 }

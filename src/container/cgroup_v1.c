@@ -43,18 +43,21 @@ static bool read_number(const struct cgroup *cgroup, const char *controller, con
 
 /*
  * The limit of memory may never be above the one of memory plus swap, not even between two writes: which one is written
- * first depends on what is there.
+ * first depends on what is there. Who takes the limit of memory away and says nothing of swap means both.
  */
 static int apply_memory_limits(const struct cgroup *cgroup, const struct oci_memory *m, struct error *err)
 {
 	const struct number limit = { "memory", "memory.limit_in_bytes", "memory.limit", m->limit.set, m->limit.value };
-	const struct number swap = { "memory", "memory.memsw.limit_in_bytes", "memory.swap", m->swap.set,
-				     m->swap.value };
+	struct number swap = { "memory", "memory.memsw.limit_in_bytes", "memory.swap", m->swap.set, m->swap.value };
 	uint64_t now = 0;
-	bool swap_first = false;
+	bool swap_first = false, has_swap = limit.set && read_number(cgroup, "memory", swap.file, &now);
 	int r;
 
-	if (limit.set && swap.set && read_number(cgroup, "memory", swap.file, &now))
+	if (has_swap && !swap.set && limit.value < 0) {
+		swap.set = true;
+		swap.value = -1;
+	}
+	if (has_swap && swap.set)
 		swap_first = swap.value < 0 || (uint64_t)swap.value > now;
 	r = set_numbers(cgroup, swap_first ? &swap : &limit, 1, err);
 	return r < 0 ? r : set_numbers(cgroup, swap_first ? &limit : &swap, 1, err);

@@ -12,6 +12,8 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include <unistd.h>
+
 #include "container/cgroup_internal.h"
 
 /* A number of bytes, or "max" for a negative one. */
@@ -33,11 +35,21 @@ static bool read_first(const struct cgroup *cgroup, const char *file, int64_t *r
 	return sscanf(text, "%" SCNd64, ret) == 1;
 }
 
+static bool has_file(const struct cgroup *cgroup, const char *file)
+{
+	_cleanup_free_ char *path = NULL;
+
+	return cgroup->n && asprintf(&path, "%s/%s", cgroup->items[0].directory, file) >= 0 && access(path, F_OK) == 0;
+}
+
 /* Version 2 limits swap by itself, the document memory and swap together. In an update the limit of memory may be the one that is there. */
 static int apply_swap(const struct cgroup *cgroup, const struct oci_memory *m, struct error *err)
 {
 	int64_t limit = m->limit.value;
 
+	/* who takes the limit of memory away and says nothing of swap means both, as in version 1, where one is above the other */
+	if (!m->swap.set && m->limit.set && limit < 0 && has_file(cgroup, "memory.swap.max"))
+		return set_bytes(cgroup, "memory.swap.max", "memory.swap", -1, err);
 	if (!m->swap.set)
 		return 0;
 	if (m->swap.value < 0)

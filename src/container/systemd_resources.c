@@ -42,6 +42,8 @@ static bool memory_swap(const struct oci_resources *r, uint64_t *ret)
 {
 	const struct oci_memory *m = &r->memory;
 
+	if (!m->swap.set && m->limit.set && m->limit.value < 0) /* as cgroup_v2.c */
+		return from_limit(&m->limit, ret);
 	if (!m->swap.set || m->swap.value < 0)
 		return from_limit(&m->swap, ret);
 	*ret = (uint64_t)m->swap.value - (uint64_t)m->limit.value;

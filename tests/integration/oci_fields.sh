@@ -48,6 +48,24 @@ if [ -w /sys/fs/cgroup/memory/memory.limit_in_bytes ] && [ -w /sys/fs/cgroup/pid
 	expect 1 "update from a wrong file"
 	expect_err_has 'limits.json:1:[0-9]+: memory.limit: expected integer, found string' "update from a wrong file"
 	equal "100663296 max 1024 -1 100000" "$(all)" "and nothing is changed"
+	run rt update --memory 0 --memory-swap 0 --memory-reservation 0 --cpu-shares 0 --cpu-quota 0 --cpu-period 0 --blkio-weight 0 lim
+	expect 0 "update with zeros"
+	equal "100663296 max 1024 -1 100000" "$(all)" "zero in an option is unset, too"
+	if [ -e /sys/fs/cgroup/memory/memory.memsw.limit_in_bytes ]; then
+		run rt update --memory 64m --memory-swap 128m lim
+		equal "67108864 134217728" "$(limit lim memory memory.limit_in_bytes) $(limit lim memory memory.memsw.limit_in_bytes)" "memory and swap"
+		run rt update --memory -1 lim
+		expect 0 "update: no limit of memory"
+		unlimited=$(cat /sys/fs/cgroup/memory/memory.limit_in_bytes)
+		equal "$unlimited $unlimited" "$(limit lim memory memory.limit_in_bytes) $(limit lim memory memory.memsw.limit_in_bytes)" "no limit of memory is none of swap"
+		run rt update --memory 96m lim
+	fi
+	if [ -e /sys/fs/cgroup/cpu/cpu.idle ] || [ "$(limit lim cpu cpu.idle)" = 0 ]; then
+		run rt update --cpu-idle 1 lim
+		equal "0 1" "$status $(limit lim cpu cpu.idle)" "update: cpu-idle"
+		run rt update --cpu-idle 0 lim
+		equal "0 0" "$status $(limit lim cpu cpu.idle)" "update: cpu-idle 0"
+	fi
 	run rt update --unknown 1 lim
 	expect 1 "update of what there is not"
 	run rt delete --force lim

@@ -93,7 +93,7 @@ Test(container_cgroup, version_2, .init = set_up, .fini = tear_down)
 		const char *json, *expected, *cpu_max, *memory_max;
 	} cases[] = {
 		{ "{\"memory\": {\"limit\": 1000}}", "memory.max=1000", "", "" },
-		{ "{\"memory\": {\"limit\": -1}}", "memory.max=max", "", "" },
+		{ "{\"memory\": {\"limit\": -1}}", "memory.max=max, memory.swap.max=max", "", "" },
 		{ "{\"memory\": {\"limit\": 1000, \"swap\": 1500, \"reservation\": 700}}",
 		  "memory.low=700, memory.max=1000, memory.swap.max=500", "", "" },
 		{ "{\"memory\": {\"limit\": 1000, \"swap\": 1000}}", "memory.max=1000, memory.swap.max=0", "", "" },

@@ -111,7 +111,8 @@ Test(systemd, single_limits)
 		const char *v2, *v1;
 	} rows[] = {
 		{ { 0 }, "", "" },
-		{ { .memory.limit = SET(-1) }, "MemoryMax t max", "MemoryLimit t max" },
+		{ { .memory.limit = SET(-1) }, "MemoryMax t max\nMemorySwapMax t max", "MemoryLimit t max" },
+		{ { .memory = { .limit = SET(-1), .reservation = SET(9) } }, "MemoryMax t max\nMemoryLow t 9\nMemorySwapMax t max", "MemoryLimit t max" },
 		{ { .memory.swap = SET(-1) }, "MemorySwapMax t max", "" },
 		{ { .memory.swap = SET(10) }, "", "" },
 		{ { .memory = { .limit = SET(20), .swap = SET(10) } }, "MemoryMax t 20", "MemoryLimit t 20" },

@@ -23,21 +23,26 @@ struct limit {
 	const char *name, *alias, *arg, *help;
 	enum limit_kind kind;
 	size_t offset; /* in struct oci_resources */
+	bool zero;     /* 0 is a value: else it stands for "as it is", as in a document */
 };
 
 #define AT(member) offsetof(struct oci_resources, member)
 
 static const struct limit limits[] = {
-	{ "memory", NULL, "BYTES", "memory; -1: no limit", LIMIT_BYTES, AT(memory.limit) },
-	{ "memory-swap", NULL, "BYTES", "memory and swap; -1: no limit", LIMIT_BYTES, AT(memory.swap) },
-	{ "memory-reservation", NULL, "BYTES", "memory that is given back under pressure", LIMIT_BYTES, AT(memory.reservation) },
-	{ "cpu-shares", "cpu-share", "N", "weight against other cgroups", LIMIT_U64, AT(cpu.shares) },
-	{ "cpu-quota", NULL, "USEC", "processor time in a period; -1: no limit", LIMIT_I64, AT(cpu.quota_us) },
-	{ "cpu-period", NULL, "USEC", "the period", LIMIT_U64, AT(cpu.period_us) },
-	{ "cpuset-cpus", NULL, "LIST", "processors", LIMIT_TEXT, AT(cpu.cpus) },
-	{ "cpuset-mems", NULL, "LIST", "memory nodes", LIMIT_TEXT, AT(cpu.mems) },
-	{ "pids-limit", NULL, "N", "processes; -1: no limit", LIMIT_I64, AT(pids_limit) },
-	{ "blkio-weight", NULL, "N", "weight of disk access", LIMIT_U64, AT(blkio.weight) },
+	{ "memory", NULL, "BYTES", "memory; -1: no limit", LIMIT_BYTES, AT(memory.limit), false },
+	{ "memory-swap", NULL, "BYTES", "memory and swap; -1: no limit", LIMIT_BYTES, AT(memory.swap), false },
+	{ "memory-reservation", NULL, "BYTES", "memory that is given back under pressure", LIMIT_BYTES, AT(memory.reservation), false },
+	{ "cpu-shares", "cpu-share", "N", "weight against other cgroups", LIMIT_U64, AT(cpu.shares), false },
+	{ "cpu-quota", NULL, "USEC", "processor time in a period; -1: no limit", LIMIT_I64, AT(cpu.quota_us), false },
+	{ "cpu-period", NULL, "USEC", "the period", LIMIT_U64, AT(cpu.period_us), false },
+	{ "cpuset-cpus", NULL, "LIST", "processors", LIMIT_TEXT, AT(cpu.cpus), false },
+	{ "cpuset-mems", NULL, "LIST", "memory nodes", LIMIT_TEXT, AT(cpu.mems), false },
+	{ "cpu-burst", NULL, "USEC", "processor time that may be saved for later periods", LIMIT_U64, AT(cpu.burst_us), true },
+	{ "cpu-idle", NULL, "0|1", "gets what nobody else wants", LIMIT_I64, AT(cpu.idle), true },
+	{ "cpu-rt-period", NULL, "USEC", "the period of realtime scheduling", LIMIT_U64, AT(cpu.realtime_period_us), false },
+	{ "cpu-rt-runtime", NULL, "USEC", "processor time of realtime scheduling in it", LIMIT_I64, AT(cpu.realtime_runtime_us), false },
+	{ "pids-limit", NULL, "N", "processes; -1: no limit", LIMIT_I64, AT(pids_limit), true },
+	{ "blkio-weight", NULL, "N", "weight of disk access", LIMIT_U64, AT(blkio.weight), false },
 };
 
 struct arguments {
@@ -75,11 +80,11 @@ static int set_limit(struct oci_resources *resources, const struct limit *limit,
 	case LIMIT_I64:
 	case LIMIT_BYTES:
 		r = parse_signed(text, limit->kind == LIMIT_BYTES, &i64->value);
-		i64->set = r == 0;
+		i64->set = r == 0 && (i64->value || limit->zero);
 		break;
 	case LIMIT_U64:
 		r = parse_u64(text, &u64->value);
-		u64->set = r == 0;
+		u64->set = r == 0 && (u64->value || limit->zero);
 		break;
 	case LIMIT_TEXT:
 		*(char **)(void *)at = text;
