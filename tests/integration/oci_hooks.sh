@@ -105,4 +105,18 @@ bundle bad "echo fine" '.hooks.createRuntime = [{path: "/bin/sh", args: ["sh", "
 	| .process.env += ["OF_THE_PROCESS=yes"]'
 run env OF_THE_RUNTIME=yes rt run --bundle bad bad
 expect_out fine "a hook without env has its surroundings, one with an empty env has none, and none need read their input"
+# startContainer is under the container's own filter, and only then: what it denies is denied, and time is the host's
+for nnp in true false; do
+	rm -rf "$work/rootfs/made" "$work/rootfs/said" "$record/made"
+	bundle seccomp 'cat /said; mkdir /made 2>/dev/null || echo denied; cut -d. -f1 /proc/uptime' ".process.noNewPrivileges = $nnp | .root.readonly = false
+		| .hooks.createRuntime = [{path: \"/bin/mkdir\", args: [\"mkdir\", \"$record/made\"]}]
+		| .hooks.startContainer = [{path: \"/bin/sh\", args: [\"sh\", \"-c\", \"{ mkdir /made 2>/dev/null || echo hook: denied; cut -d. -f1 /proc/uptime; } >/said\"]}]
+		| .linux.seccomp = {defaultAction: \"SCMP_ACT_ALLOW\", syscalls: [{names: [\"mkdir\", \"mkdirat\"], action: \"SCMP_ACT_ERRNO\"}]}"
+	before=$(cut -d. -f1 /proc/uptime)
+	run rt run --bundle seccomp seccomp
+	expect 0 "seccomp, noNewPrivileges $nnp"
+	equal "hook: denied denied 120" "$(sed 2d out | xargs)" "seccomp, noNewPrivileges $nnp: who is denied what"
+	ok "seccomp, noNewPrivileges $nnp: the hook has the host's time" [ "$(sed -n 2p out)" -ge "$before" -a "$(sed -n 2p out)" -le "$(cut -d. -f1 /proc/uptime)" ]
+	ok "seccomp, noNewPrivileges $nnp: hooks outside are not under it" [ -d "$record/made" ]
+done
 finish

@@ -22,7 +22,14 @@
 
 enum { CANNOT_EXECUTE = 127 };
 
-static _Noreturn void execute(const struct oci_hook *hook, char **surroundings, int input)
+/* How hooks of a stage are executed. */
+struct manner {
+	char **surroundings; /* the environment of those that have none */
+	int (*confine)(void *arg);
+	void *arg;
+};
+
+static _Noreturn void execute(const struct oci_hook *hook, const struct manner *manner, int input)
 {
 	char *only_path[] = { hook->path, NULL };
 	sigset_t none;
@@ -30,9 +37,16 @@ static _Noreturn void execute(const struct oci_hook *hook, char **surroundings, 
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)signal(SIGPIPE, SIG_DFL);
-	if (dup2(input, STDIN_FILENO) == STDIN_FILENO && close_range(3, ~0U, 0) == 0)
+	if (dup2(input, STDIN_FILENO) == STDIN_FILENO && close_range(3, ~0U, 0) == 0) {
+		int r = manner->confine ? manner->confine(manner->arg) : 0;
+
+		if (r < 0) {
+			(void)dprintf(STDERR_FILENO, "hook %s: linux.seccomp: %s\n", hook->path, strerrordesc_np(-r));
+			_exit(CANNOT_EXECUTE);
+		}
 		(void)execve(hook->path, hook->args.count ? hook->args.items : only_path,
-			     hook->env_set ? hook->env.items : surroundings);
+			     hook->env_set ? hook->env.items : manner->surroundings);
+	}
 	(void)dprintf(STDERR_FILENO, "hook %s: %s\n", hook->path, strerrordesc_np(errno));
 	_exit(CANNOT_EXECUTE);
 }
@@ -90,7 +104,7 @@ static int await(const struct oci_hook *hook, pid_t pid, int *ret_status, struct
 	return 0;
 }
 
-static int run_hook(const struct oci_hook *hook, char **surroundings, const char *text, struct error *err)
+static int run_hook(const struct oci_hook *hook, const struct manner *manner, const char *text, struct error *err)
 {
 	_cleanup_close_ int input = make_input(text);
 	int status = 0, r;
@@ -102,7 +116,7 @@ static int run_hook(const struct oci_hook *hook, char **surroundings, const char
 	if (pid < 0)
 		return error_errno(err, errno, "hook %s", hook->path);
 	if (pid == 0)
-		execute(hook, surroundings, input);
+		execute(hook, manner, input);
 	r = await(hook, pid, &status, err);
 	if (r < 0)
 		return r;
@@ -113,30 +127,39 @@ static int run_hook(const struct oci_hook *hook, char **surroundings, const char
 	return 0;
 }
 
-static int run_one(const struct oci_config *cfg, enum oci_hook_stage stage, size_t i, const struct oci_state *state,
+static int run_one(const struct oci_config *cfg, enum oci_hook_stage stage, size_t i, const struct oci_state *state, struct manner manner,
 		   struct error *err)
 {
 	bool inside = stage == OCI_HOOK_START_CONTAINER;
-	char *nothing[] = { NULL }, **surroundings = inside ? cfg->process.env.items : environ;
+	char *nothing[] = { NULL };
 	_cleanup_free_ char *text = NULL;
 	int r;
+
+	manner.surroundings = (inside ? cfg->process.env.items : environ) ?: nothing;
 
 	r = oci_state_format(state, OCI_STATE_FOR_HOOK, &text);
 	if (r < 0)
 		return error_errno(err, -r, "state for hooks");
-	r = run_hook(&cfg->hooks[stage].items[i], surroundings ? surroundings : nothing, text, err);
+	r = run_hook(&cfg->hooks[stage].items[i], &manner, text, err);
 	if (r < 0)
 		error_prefix(err, "hooks.%s[%zu]", oci_hook_stage_name(stage), i);
 	return r;
 }
 
-int hooks_run(const struct oci_config *cfg, enum oci_hook_stage stage, const struct oci_state *state, struct error *err)
+int hooks_run_confined(const struct oci_config *cfg, enum oci_hook_stage stage, const struct oci_state *state, int (*confine)(void *arg),
+		       void *arg, struct error *err)
 {
+	const struct manner manner = { .confine = confine, .arg = arg };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < cfg->hooks[stage].count; i++)
-		r = run_one(cfg, stage, i, state, err);
+		r = run_one(cfg, stage, i, state, manner, err);
 	return r;
+}
+
+int hooks_run(const struct oci_config *cfg, enum oci_hook_stage stage, const struct oci_state *state, struct error *err)
+{
+	return hooks_run_confined(cfg, stage, state, NULL, NULL, err);
 }
 
 void hooks_run_all(const struct oci_config *cfg, enum oci_hook_stage stage, const struct oci_state *state)
@@ -144,7 +167,7 @@ void hooks_run_all(const struct oci_config *cfg, enum oci_hook_stage stage, cons
 	for (size_t i = 0; i < cfg->hooks[stage].count; i++) {
 		struct error err = { 0 };
 
-		if (run_one(cfg, stage, i, state, &err) < 0)
+		if (run_one(cfg, stage, i, state, (struct manner){ 0 }, &err) < 0)
 			log_warning("%s", err.text);
 	}
 }

@@ -8,11 +8,12 @@
  *	createContainer  the container's namespaces,    after createRuntime, before pivot_root  ends the creation
  *	                 host's tree
  *	startContainer   inside                         `start`, before the program             ends the container
- *	poststart        host                           the program runs                        is warned of
+ *	poststart        host                           the program runs                        ends the container
  *	poststop         host                           after `delete`                          is warned of
  *
  * Each hook gets the state of the container on standard input. A hook without "env" has the environment of this
- * process, as with other runtimes; startContainer that of the container's process.
+ * process, as with other runtimes; startContainer that of the container's process. Hooks are no programs of the guest: the
+ * supervisor's filter is on none of them. linux.seccomp is on those of startContainer, as with other runtimes.
  */
 #ifndef HS_SUPERVISOR_HOOKS_H
 #define HS_SUPERVISOR_HOOKS_H
@@ -26,6 +27,10 @@
  * than 0, a signal, a timeout (then the hook is killed). err names stage, hook and what it did.
  */
 int hooks_run(const struct oci_config *cfg, enum oci_hook_stage stage, const struct oci_state *state, struct error *err);
+
+/* The same, with confine(arg) called in each hook's process right before its execve: 0 or -errno. NULL: nothing. */
+int hooks_run_confined(const struct oci_config *cfg, enum oci_hook_stage stage, const struct oci_state *state, int (*confine)(void *arg),
+		       void *arg, struct error *err);
 
 /* Runs all of them, whatever becomes of each; failures go to the log as warnings. */
 void hooks_run_all(const struct oci_config *cfg, enum oci_hook_stage stage, const struct oci_state *state);

@@ -249,12 +249,21 @@ static int run_container_hooks(void *arg, int root_fd, struct error *err)
 	return hooks_run(&c->bundle.config, OCI_HOOK_CREATE_CONTAINER, &state, err);
 }
 
+/* As in other runtimes: under the container's own filter. Under ours they are not, since they are no programs of the guest. */
+static int install_profile(void *arg)
+{
+	const struct filters *f = arg;
+
+	return backend_profile_install(f->profile);
+}
+
 static int run_start_hooks(void *arg, struct error *err)
 {
 	struct creation *c = arg;
 	struct oci_state state = state_for_hooks(c, getpid());
 
-	return hooks_run(&c->bundle.config, OCI_HOOK_START_CONTAINER, &state, err);
+	return hooks_run_confined(&c->bundle.config, OCI_HOOK_START_CONTAINER, &state, c->filters.profile ? install_profile : NULL, &c->filters,
+				  err);
 }
 
 static void set_hooks(struct creation *c)
