@@ -11,6 +11,7 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 
 #include "vm_signals.h"
@@ -427,6 +428,74 @@ static void descriptors(void)
 	set_mask(&before);
 }
 
+static void *read_and_close(void *arg)
+{
+	char some[5000];
+
+	MUST(read(*(int *)arg, some, sizeof(some)));
+	vm_sleep_ms(1);
+	close(*(int *)arg);
+	return NULL;
+}
+
+static void say_record(const char *what, ssize_t size, const struct signalfd_siginfo *got)
+{
+	SAME("%s: %s %s code %d, from nobody %d, of ours %d, uid %d, overrun %d, timer %d, value %d", what, RESULT(size), name_of((int)got->ssi_signo),
+	     got->ssi_code, got->ssi_pid == 0, got->ssi_pid == (uint32_t)getpid(), got->ssi_uid == getuid(), (int)got->ssi_overrun,
+	     (int)got->ssi_tid, got->ssi_code == SI_TIMER || got->ssi_code == SI_QUEUE ? got->ssi_int : -1);
+}
+
+/* Signals that the kernel sends: in whose name, and what they say. */
+static void records(void)
+{
+	static char much[1 << 20];
+	const struct itimerspec often = { .it_value.tv_nsec = 1000000, .it_interval.tv_nsec = 1000000 };
+	const struct itimerval soon = { .it_value.tv_usec = 5000 };
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1, .sigev_value.sival_int = 42 };
+	struct signalfd_siginfo got[2];
+	struct iovec iov = { got, sizeof(got[0]) };
+	struct pollfd look = { .events = POLLIN };
+	sigset_t set, before = all_blocked();
+	pthread_t reader;
+	timer_t timer;
+	int fd, p[2];
+
+	(void)sigfillset(&set);
+	fd = (int)MUST(signalfd(-1, &set, SFD_CLOEXEC));
+	look.fd = fd;
+	MUST(setitimer(ITIMER_REAL, &soon, NULL));
+	say_record("a timer", read(fd, got, sizeof(got)), got);
+	MUST(setitimer(ITIMER_REAL, &soon, NULL));
+	say_record("a timer, readv", readv(fd, &iov, 1), got);
+	MUST(setitimer(ITIMER_VIRTUAL, &soon, NULL));
+	while (poll(&look, 1, 0) == 0)
+		;
+	say_record("time of a CPU", read(fd, got, sizeof(got)), got);
+	MUST(pipe(p));
+	pthread_create(&reader, NULL, read_and_close, &p[0]);
+	(void)write(p[1], much, sizeof(much));
+	pthread_join(reader, NULL);
+	say_record("a pipe, in the middle", read(fd, got, sizeof(got)), got);
+	(void)write(p[1], much, 1);
+	say_record("a pipe", read(fd, got, sizeof(got)), got);
+	close(p[1]);
+	MUST(raise(SIGUSR2));
+	queue_to(getpid(), SIGRTMIN, 5);
+	say_record("raised and queued", read(fd, got, sizeof(got)), got);
+	say_record("raised and queued", (ssize_t)sizeof(got[1]), got + 1);
+
+	MUST(timer_create(CLOCK_MONOTONIC, &event, &timer));
+	MUST(timer_settime(timer, 0, &often, NULL));
+	vm_sleep_ms(20);
+	MUST(read(fd, got, sizeof(got)));
+	SAME("a timer: %s code %d value %d, overran %d", name_of((int)got->ssi_signo), got->ssi_code, got->ssi_int, got->ssi_overrun > 10);
+	SAME("as asked %d", timer_getoverrun(timer) == (int)got->ssi_overrun);
+	MUST(timer_delete(timer));
+	close(fd);
+	(void)signal(SIGUSR1, SIG_IGN); /* drops what is pending */
+	set_mask(&before);
+}
+
 int main(void)
 {
 	order();
@@ -439,6 +508,7 @@ int main(void)
 	alarms(100);
 	timed_waits();
 	descriptors();
+	records();
 	SHOWN("pid %d at %llu", (int)getpid(), (unsigned long long)vm_now());
 	return 0;
 }

@@ -116,6 +116,7 @@ static reader_fn *const readers[] = {
 	[FD_CHAR] = read_random_device,
 	[FD_NETLINK] = netlink_read,
 	[FD_TIMERFD] = read_timerfd,
+	[FD_SIGNALFD] = read_signalfd,
 	[FD_INOTIFY] = read_inotify,
 	[FD_PROC] = read_procfs,
 	[FD_SYS] = read_procfs,
@@ -238,6 +239,8 @@ int handle_io_preadv2(struct engine *e, struct task *t, struct verdict *v)
 		if (info->kind == FD_FILE && !(flags & ~(uint32_t)(RWF_NOWAIT | RWF_HIPRI)) &&
 		    (info->open_flags & O_ACCMODE) != O_WRONLY)
 			return read_cached(e, t, v);
+		if (info->kind == FD_SIGNALFD && !t->call.done)
+			return verdict_hook(v); /* never waits */
 		if ((size_t)info->kind >= ARRAY_SIZE(readers) || !readers[info->kind])
 			return verdict_continue(v); /* never waits */
 	}

@@ -29,6 +29,7 @@ typedef int reader_fn(struct engine *e, struct task *t, const struct read_reques
 reader_fn read_random_device; /* handle_rand.c */
 bool is_random_device(const struct fd_info *info);
 reader_fn read_timerfd;       /* timerfd.c */
+reader_fn read_signalfd;      /* signalfd.c */
 reader_fn read_inotify;       /* inotify.c */
 reader_fn read_procfs;        /* handle_read.c, by procfs.h */
 
