@@ -250,32 +250,6 @@ static int add_mounts(struct launch *l, const struct run_options *o, struct erro
 
 /* ---- the rest ---- */
 
-static int parse_id(const char *text, uint32_t *ret, struct error *err)
-{
-	uint64_t value;
-
-	if (parse_u64(text, &value) < 0 || value >= UINT32_MAX)
-		return error_set(err, EINVAL, "'%s' is not the number of a user or group", text);
-	*ret = (uint32_t)value;
-	return 0;
-}
-
-int launch_parse_user(const char *text, uid_t *ret_uid, gid_t *ret_gid, struct error *err)
-{
-	const char *colon = strchr(text, ':');
-	_cleanup_free_ char *user = strndup(text, colon ? (size_t)(colon - text) : strlen(text));
-	int r;
-
-	if (!user)
-		return error_errno(err, ENOMEM, "--user");
-	r = parse_id(user, ret_uid, err);
-	if (r == 0 && colon)
-		r = parse_id(colon + 1, ret_gid, err);
-	if (r < 0)
-		error_prefix(err, "--user");
-	return r;
-}
-
 static int set_user(struct launch *l, const struct run_options *o, struct error *err)
 {
 	int r = 0;

@@ -51,7 +51,4 @@ int launch_environment(const struct run_options *o, struct strv *env);
 int launch_parse_bind(const char *text, struct strv *texts, struct container_mount *ret, struct error *err);
 int launch_parse_mount(const char *text, struct strv *texts, struct container_mount *ret, struct error *err);
 
-/* "UID", "UID:GID" */
-int launch_parse_user(const char *text, uid_t *ret_uid, gid_t *ret_gid, struct error *err);
-
 #endif

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,7 @@
 #include "base/parse.h"
 
 /* -1 is "unchanged" to the kernel. */
-static bool is_number(const char *text, uint32_t *ret)
+bool user_names_is_number(const char *text, uint32_t *ret)
 {
 	uint64_t value;
 
@@ -24,46 +23,64 @@ static bool is_number(const char *text, uint32_t *ret)
 	return true;
 }
 
-static int find_user(const char *name, uid_t *ret_uid, gid_t *ret_gid, struct error *err)
-{
-	static const char path[] = "/etc/passwd";
-	_cleanup_fclose_ FILE *list = NULL;
-	const struct passwd *user;
+/* The next entry: its name, and the numbers that go with it. False: there is no more. */
+typedef bool next_fn(FILE *list, const char **ret_name, uint32_t *ret_number, uint32_t *ret_group);
 
-	if (is_number(name, ret_uid))
-		return 0;
-	list = fopen(path, "re");
-	if (!list)
-		return error_errno(err, errno, "--user: %s", path);
-	while ((user = fgetpwent(list)))
-		if (!strcmp(user->pw_name, name)) {
-			*ret_uid = user->pw_uid;
-			*ret_gid = user->pw_gid;
-			return 0;
-		}
-	return error_set(err, EINVAL, "--user: '%s' is no number, and no user of %s", name, path);
+static bool next_user(FILE *list, const char **ret_name, uint32_t *ret_number, uint32_t *ret_group)
+{
+	const struct passwd *user = fgetpwent(list);
+
+	if (!user)
+		return false;
+	*ret_name = user->pw_name;
+	*ret_number = user->pw_uid;
+	*ret_group = user->pw_gid;
+	return true;
 }
 
-int user_names_find_group(const char *text, gid_t *ret_gid, struct error *err)
+static bool next_group(FILE *list, const char **ret_name, uint32_t *ret_number, uint32_t *ret_group)
 {
-	static const char path[] = "/etc/group";
-	_cleanup_fclose_ FILE *list = NULL;
-	const struct group *group;
+	const struct group *group = fgetgrent(list);
 
-	if (is_number(text, ret_gid))
-		return 0;
-	list = fopen(path, "re");
-	if (!list)
-		return error_errno(err, errno, "--group: %s", path);
-	while ((group = fgetgrent(list)))
-		if (!strcmp(group->gr_name, text)) {
-			*ret_gid = group->gr_gid;
-			return 0;
-		}
-	return error_set(err, EINVAL, "--group: '%s' is no number, and no group of %s", text, path);
+	if (!group)
+		return false;
+	*ret_name = group->gr_name;
+	*ret_number = *ret_group = group->gr_gid;
+	return true;
 }
 
-int user_names_find(const char *text, uid_t *ret_uid, gid_t *ret_gid, struct error *err)
+static const struct name_list {
+	const char *option, *kind, *path; /* NULL: only numbers are taken */
+	next_fn *next;
+} users = { "--user", "user", "/etc/passwd", next_user }, groups = { "--group", "group", "/etc/group", next_group },
+  numbers = { "--user", "user or group", NULL, NULL };
+
+/* A number is what it is, and says nothing of a group. */
+static int find(const struct name_list *in, const char *text, uint32_t *ret_number, uint32_t *ret_group, struct error *err)
+{
+	_cleanup_fclose_ FILE *list = NULL;
+	uint32_t number, group;
+	const char *name;
+
+	if (user_names_is_number(text, ret_number))
+		return 0;
+	if (!in->path)
+		return error_set(err, EINVAL, "%s: '%s' is not the number of a %s", in->option, text, in->kind);
+	list = fopen(in->path, "re");
+	if (!list)
+		return error_errno(err, errno, "%s: %s", in->option, in->path);
+	while (in->next(list, &name, &number, &group)) {
+		if (strcmp(name, text) != 0)
+			continue;
+		*ret_number = number;
+		*ret_group = group;
+		return 0;
+	}
+	return error_set(err, EINVAL, "%s: '%s' is no number, and no %s of %s", in->option, text, in->kind, in->path);
+}
+
+/* "USER[:GROUP]" */
+static int find_both(const struct name_list *user, const struct name_list *group, const char *text, uid_t *ret_uid, gid_t *ret_gid, struct error *err)
 {
 	const char *colon = strchr(text, ':');
 	_cleanup_free_ char *name = strndup(text, colon ? (size_t)(colon - text) : strlen(text));
@@ -71,6 +88,21 @@ int user_names_find(const char *text, uid_t *ret_uid, gid_t *ret_gid, struct err
 
 	if (!name)
 		return error_errno(err, ENOMEM, "--user");
-	r = find_user(name, ret_uid, ret_gid, err);
-	return r == 0 && colon ? user_names_find_group(colon + 1, ret_gid, err) : r;
+	r = find(user, name, ret_uid, ret_gid, err);
+	return r == 0 && colon ? find(group, colon + 1, ret_gid, ret_gid, err) : r;
+}
+
+int user_names_find(const char *text, uid_t *ret_uid, gid_t *ret_gid, struct error *err)
+{
+	return find_both(&users, &groups, text, ret_uid, ret_gid, err);
+}
+
+int user_names_find_group(const char *text, gid_t *ret_gid, struct error *err)
+{
+	return find(&groups, text, ret_gid, ret_gid, err);
+}
+
+int user_names_parse_numbers(const char *text, uid_t *ret_uid, gid_t *ret_gid, struct error *err)
+{
+	return find_both(&numbers, &numbers, text, ret_uid, ret_gid, err);
 }

@@ -3,10 +3,12 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mount.h>
 
 #include "base/cleanup.h"
 #include "supervisor/launch.h"
+#include "supervisor/user_names.h"
 
 static void start(struct run_options *o)
 {
@@ -118,16 +120,41 @@ Test(launch, mount)
 	}
 }
 
-Test(launch, user)
+Test(launch, user_by_number)
+{
+	static const char *const bad[] = { "root", "1:", "", ":", ":1", "1:root", "-1", "4294967295", "1:4294967295" };
+	uid_t uid = 7;
+	gid_t gid = 7;
+
+	cr_assert_eq(user_names_parse_numbers("1000", &uid, &gid, NULL), 0);
+	cr_assert(uid == 1000 && gid == 7);
+	cr_assert_eq(user_names_parse_numbers("0:100", &uid, &gid, NULL), 0);
+	cr_assert(uid == 0 && gid == 100);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct error err = { 0 };
+
+		cr_assert_lt(user_names_parse_numbers(bad[i], &uid, &gid, &err), 0, "'%s'", bad[i]);
+		cr_assert(strstr(err.text, "is not the number of a user or group"), "%s", err.text);
+	}
+}
+
+Test(launch, user_by_name)
 {
 	uid_t uid = 7;
 	gid_t gid = 7;
 
-	cr_assert_eq(launch_parse_user("1000", &uid, &gid, NULL), 0);
+	cr_assert_eq(user_names_find("1000", &uid, &gid, NULL), 0);
 	cr_assert(uid == 1000 && gid == 7);
-	cr_assert_eq(launch_parse_user("0:100", &uid, &gid, NULL), 0);
-	cr_assert(uid == 0 && gid == 100);
-	cr_assert_lt(launch_parse_user("root", &uid, &gid, NULL), 0);
-	cr_assert_lt(launch_parse_user("1:", &uid, &gid, NULL), 0);
-	cr_assert_lt(launch_parse_user("4294967295", &uid, &gid, NULL), 0, "-1 means 'unchanged' to the kernel");
+	cr_assert_eq(user_names_find("root", &uid, &gid, NULL), 0);
+	cr_assert(uid == 0 && gid == 0);
+	cr_assert_eq(user_names_find("root:5", &uid, &gid, NULL), 0);
+	cr_assert(uid == 0 && gid == 5);
+	cr_assert_eq(user_names_find("5:root", &uid, &gid, NULL), 0);
+	cr_assert(uid == 5 && gid == 0);
+	gid = 7;
+	cr_assert_eq(user_names_find_group("root", &gid, NULL), 0);
+	cr_assert(gid == 0);
+	cr_assert_lt(user_names_find("4294967295", &uid, &gid, NULL), 0, "-1 means 'unchanged' to the kernel");
+	cr_assert_lt(user_names_find("root:", &uid, &gid, NULL), 0);
+	cr_assert_lt(user_names_find_group("", &gid, NULL), 0);
 }

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/parse.h"
 #include "container/fsops.h"
+#include "supervisor/user_names.h"
 
 enum { MAX_GROUPS = 256 };
 
@@ -37,22 +37,12 @@ static FILE *open_list(int root, const char *path)
 	return file;
 }
 
-static bool is_number(const char *text, uint32_t *ret)
-{
-	uint64_t value;
-
-	if (parse_u64(text, &value) < 0 || value >= UINT32_MAX)
-		return false;
-	*ret = (uint32_t)value;
-	return true;
-}
-
 /* A name that is a number counts as the name first, as useradd(8) would have it be none. */
 static struct passwd *find_user(FILE *list, const char *text)
 {
 	struct passwd *user;
 	uint32_t number = 0;
-	bool numeric = is_number(text, &number);
+	bool numeric = user_names_is_number(text, &number);
 
 	while (list && (user = fgetpwent(list)))
 		if (!strcmp(user->pw_name, text) || (numeric && user->pw_uid == number))
@@ -69,7 +59,7 @@ static int find_group(FILE *list, const char *text, uint32_t *ret, struct error 
 			*ret = group->gr_gid;
 			return 0;
 		}
-	return is_number(text, ret) ? 0 : error_set(err, EINVAL, "--user: the image has no group '%s'", text);
+	return user_names_is_number(text, ret) ? 0 : error_set(err, EINVAL, "--user: the image has no group '%s'", text);
 }
 
 static bool lists_member(const struct group *group, const char *name)
@@ -100,7 +90,7 @@ static int find(const struct lists *lists, const char *name, const char *group, 
 	_cleanup_free_ char *home = NULL;
 	int r = 0;
 
-	if (!user && !is_number(name, &ret->uid))
+	if (!user && !user_names_is_number(name, &ret->uid))
 		return error_set(err, EINVAL, "--user: the image has no user '%s'", name);
 	if (user) {
 		ret->uid = user->pw_uid;

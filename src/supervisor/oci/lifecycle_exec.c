@@ -18,9 +18,9 @@
 #include "supervisor/oci/control.h"
 #include "supervisor/oci/host_name.h"
 #include "supervisor/exit_codes.h"
-#include "supervisor/launch.h"
 #include "supervisor/oci/lifecycle_internal.h"
 #include "supervisor/options/options.h"
+#include "supervisor/user_names.h"
 
 enum { PROCESS_LIMIT = 16 << 20 };
 
@@ -128,7 +128,7 @@ static int change_process(struct joining *j, struct error *err)
 		p->user.additional_gids = NULL;
 		p->user.n_additional_gids = 0;
 		p->user.gid = 0;
-		r = launch_parse_user(q->user, &p->user.uid, &p->user.gid, err);
+		r = user_names_parse_numbers(q->user, &p->user.uid, &p->user.gid, err);
 	}
 	if (q->n_groups) {
 		p->user.additional_gids = (uint32_t *)(uintptr_t)q->groups;
