@@ -84,4 +84,39 @@ kill -WINCH $job
 finished
 expect_out size "SIGWINCH is handed on"
 expect 0 "SIGWINCH is handed on"
+
+# Signals from outside to a guest whose call is taken apart into several (recvmmsg), at any moment of that.
+cp "$top_builddir/tests/guests/many_messages" . || exit 99
+
+# descendants PID: their numbers
+descendants()
+{
+	local pid
+	for pid in $(pgrep -P "$1"); do
+		echo "$pid"
+		descendants "$pid"
+	done
+}
+
+# pestered SIGNAL ARGUMENT...: many_messages, whose processes get the signal again and again until it ends
+pestered()
+{
+	local signal=$1 sent=0 pid guests
+	shift
+	start "exec ./many_messages $*"
+	guests=$(descendants $job)
+	while kill -0 $job 2>/dev/null; do
+		for pid in $guests; do
+			# not process 1 of the container, which is ours
+			[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = many_messages ] && kill -"$signal" "$pid" 2>/dev/null && sent=$((sent + 1))
+		done
+	done
+	finished
+	expect 0 "many messages and SIG$signal"
+	ok "SIG$signal has been sent" [ $sent -gt 0 ]
+}
+for signal in URG WINCH CONT; do
+	pestered $signal
+	expect_out "3000 messages in 1000 calls" "SIG$signal, which is ignored, disturbs no call"
+done
 finish

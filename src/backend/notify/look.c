@@ -10,9 +10,12 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+
+#include "base/array.h"
 
 enum { RESTART = -512 };
 
@@ -21,7 +24,7 @@ static int get_registers(pid_t tid, struct user_regs_struct *ret_regs)
 	return ptrace(PTRACE_GETREGS, tid, NULL, ret_regs) < 0 ? -errno : 0;
 }
 
-/* A signal would be delivered on the way. */
+/* A signal would be delivered on the way. What is ignored the kernel would have dropped, but for the tracer. */
 static int check_no_signal(struct notify *n, int task)
 {
 	struct signal_state state;
@@ -30,7 +33,7 @@ static int check_no_signal(struct notify *n, int task)
 	r = notify_signal_state(&n->guest, task, &state);
 	if (r < 0)
 		return r;
-	return (state.thread_pending | state.process_pending) & ~state.blocked ? -EBUSY : 0;
+	return (state.thread_pending | state.process_pending) & ~state.blocked & ~signal_state_ignored(&state) ? -EBUSY : 0;
 }
 
 /* Takes a stop; *ret_status as from wait(2). A death is left for notify_reap(). */
@@ -71,9 +74,27 @@ static int look_at_listener(const struct notify_task *t, struct user_regs_struct
 	return r < 0 ? r : look;
 }
 
-/* Waits for the call; somebody from outside may kill the task meanwhile. */
-static int await_call(struct notify *n, struct notify_task *t)
+/* Has it stopped meanwhile? 1 with its status, 0, or -ESRCH. */
+static int has_stopped(const struct notify_task *t, int *ret_status)
 {
+	siginfo_t info = { 0 };
+	int r;
+
+	if (waitid(P_PID, (id_t)t->tid, &info, WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL) < 0)
+		return -errno;
+	if (!info.si_pid)
+		return 0;
+	r = await_stop(t, ret_status);
+	return r < 0 ? r : 1;
+}
+
+/*
+ * Waits for the call: 0. 1: a signal has come before we could receive it, which only then is out of reach of signals, and has stopped the task:
+ * *ret_status. For that it is looked now and then: SIGCHLD stands for all tasks. Somebody from outside may kill the task meanwhile.
+ */
+static int await_call(struct notify *n, struct notify_task *t, int *ret_status)
+{
+	enum { LOOK_MS = 1 };
 	struct pollfd fds[] = {
 		{ .fd = t->cookie.listener, .events = POLLIN },
 		{ .fd = handles_pidfd(n, t->tid), .events = POLLIN },
@@ -84,24 +105,82 @@ static int await_call(struct notify *n, struct notify_task *t)
 
 	while (r == 0) {
 		fds[0].revents = fds[1].revents = 0;
-		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+		if (poll(fds, 2, LOOK_MS) < 0 && errno != EINTR)
 			return -errno;
 		if (fds[1].revents || fds[0].revents & POLLHUP)
 			return -ESRCH;
-		if (fds[0].revents)
+		if (fds[0].revents) {
 			r = listener_receive(n, t->cookie.listener, &tid, &t->cookie, &event);
+		} else {
+			r = has_stopped(t, ret_status);
+			if (r > 0)
+				return 1;
+		}
 	}
 	if (r < 0)
 		return r;
 	return tid == t->tid && event.call.nr == t->call_nr ? 0 : -EPROTO;
 }
 
-/* The same call again, after a stop. */
-static int park_again(struct notify *n, struct notify_task *t, int (*go)(pid_t tid, int signo))
-{
-	int r = go(t->tid, 0);
+/* Signals that come from outside on the way (a key that was typed, say), there having been none before. They wait until the task is parked again. */
+struct held {
+	siginfo_t *infos;
+	size_t n, room;
+};
 
-	return r < 0 ? r : await_call(n, t);
+static int hold(struct notify *n, const struct notify_task *t, struct held *held)
+{
+	struct signal_state state;
+	siginfo_t *grown;
+	siginfo_t info;
+	int r;
+
+	r = companion_get_siginfo(t->tid, &info);
+	if (r == 0)
+		r = notify_signal_state(&n->guest, t->number, &state);
+	if (r < 0 || signal_state_ignored(&state) >> (info.si_signo - 1) & 1)
+		return r;
+	grown = array_grow(held->infos, held->n, &held->room, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	held->infos = grown;
+	held->infos[held->n++] = info;
+	return 0;
+}
+
+/* From a stop to the one at the beginning of the call. */
+static int come_to_call(struct notify *n, const struct notify_task *t, int status, struct held *held)
+{
+	int r = 0;
+
+	while (r == 0 && WSTOPSIG(status) != COMPANION_SYSCALL_STOP) {
+		if (status >> 16 == 0)
+			r = hold(n, t, held);
+		if (r == 0)
+			r = companion_go_to_call(t->tid, 0);
+		if (r == 0)
+			r = await_stop(t, &status);
+	}
+	return r;
+}
+
+/* The same call again, after a stop: into it with `go`, and parked there. */
+static int park_again(struct notify *n, struct notify_task *t, int status, int (*go)(pid_t tid, int signo))
+{
+	struct held held = { 0 };
+	int r;
+
+	do {
+		r = come_to_call(n, t, status, &held);
+		if (r == 0)
+			r = go(t->tid, 0);
+		if (r == 0)
+			r = await_call(n, t, &status);
+	} while (r > 0);
+	for (size_t i = 0; r == 0 && i < held.n; i++)
+		r = notify_signal_send(&n->guest, t->number, held.infos[i].si_code == SI_TKILL, &held.infos[i]);
+	free(held.infos);
+	return r;
 }
 
 typedef int stopped_fn(pid_t tid, void *arg);
@@ -124,7 +203,7 @@ static int do_stopped(struct notify *n, int task, stopped_fn *act, void *arg)
 	if (r < 0)
 		return r;
 	done = act(t->tid, arg);
-	r = park_again(n, t, companion_go);
+	r = park_again(n, t, status, companion_go);
 	return r < 0 ? r : done;
 }
 
@@ -150,30 +229,10 @@ int notify_set_args(struct guest *g, int task, const uint64_t args[6])
 	return do_stopped(notify_of(g), task, set, (void *)(uintptr_t)args);
 }
 
-/* The kernel would have dropped it, but for the tracer. */
-static bool is_ignored(struct notify *n, const struct notify_task *t, int signo)
-{
-	struct signal_state state;
-
-	return notify_signal_state(&n->guest, t->number, &state) == 0 && signal_state_ignored(&state) >> (signo - 1) & 1;
-}
-
 int look_follow_call(struct notify *n, struct notify_task *t)
 {
-	int signo = 0, status, r;
+	int status, r;
 
 	r = stop_on_the_way(n, t, &status);
-	while (r == 0 && WSTOPSIG(status) != COMPANION_SYSCALL_STOP) {
-		if (status >> 16 == 0 && !is_ignored(n, t, WSTOPSIG(status)))
-			signo = WSTOPSIG(status);
-		r = companion_go_to_call(t->tid, 0);
-		if (r == 0)
-			r = await_stop(t, &status);
-	}
-	if (r == 0)
-		r = park_again(n, t, companion_go_to_call);
-	/* From outside, a key that was typed, say: there was none before. It waits until the call is over. */
-	if (r == 0 && signo && kill(t->process->tgid, signo) < 0)
-		r = -errno;
-	return r;
+	return r < 0 ? r : park_again(n, t, status, companion_go_to_call);
 }

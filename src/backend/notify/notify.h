@@ -423,7 +423,7 @@ struct user_regs_struct;
 int look_registers(struct notify *n, int task, struct user_regs_struct *ret_regs);
 /*
  * A task that is parked in a call, which is to be run by the kernel, is made to stop when it has returned, without the call noticing. It is parked
- * again, under another cookie. No signal may wait to be delivered. -ESRCH: it is dying.
+ * again, under another cookie. Signals that come meanwhile wait until it is. -ESRCH: it is dying.
  */
 int look_follow_call(struct notify *n, struct notify_task *t);
 

@@ -170,7 +170,7 @@ static int ended_by_error(struct engine *e, struct task *t)
 static int receive_part_done(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
 {
 	uint64_t flags = t->messages.args[AT_FLAGS];
-	bool at_once = socket_never_waits(info, (int)flags) || t->call.scratch[1];
+	bool at_once = socket_never_waits(info, (int)flags) || t->call.scratch[1], signal;
 	int64_t n = t->call.result;
 	int r, error;
 
@@ -183,10 +183,11 @@ static int receive_part_done(struct engine *e, struct task *t, const struct fd_i
 		t->messages.moved += (uint64_t)n;
 	else if (n != -EAGAIN)
 		return receive_end(e, t, n, v);
+	signal = signals_pending(e, t); /* asked once: one may come from outside at any moment */
 	if (t->messages.moved >= t->messages.args[AT_COUNT] || at_once || error ||
-	    (t->messages.moved && (flags & MSG_WAITFORONE || t->messages.deadline_ns <= e->clock.now_ns || signals_pending(e, t))))
+	    (t->messages.moved && (flags & MSG_WAITFORONE || t->messages.deadline_ns <= e->clock.now_ns || signal)))
 		return receive_end(e, t, n < 0 ? n : 0, v);
-	if (signals_pending(e, t)) /* before the first: as if it had waited, and begins anew */
+	if (signal) /* before the first: as if it had waited, and begins anew */
 		return finish(e, t, WAIT_ERESTARTSYS, v);
 	return next_part(e, t, v);
 }
@@ -213,6 +214,7 @@ static int receive_part(struct engine *e, struct task *t, const struct fd_info *
 	r = set_args(e, t, args);
 	if (r == -EBUSY && !t->messages.moved) { /* a signal is on its way: as if it had come first */
 		t->messages.on = false;
+		signals_changed(e, t->process);
 		return verdict_block(v);
 	}
 	if (r == -EBUSY)
