@@ -24,7 +24,7 @@
 #include "base/fd.h"
 #include "insn/decode.h"
 
-#define CACHE_VERSION  2u
+#define CACHE_VERSION  3u
 #define MAX_CACHE_FILE (64u * 1024 * 1024)
 #define MAX_NOTES      (64u * 1024)
 #define MAX_HEADERS    128
@@ -44,13 +44,12 @@ struct disk_site {
 	uint32_t name, name_offset;
 	uint8_t trust, length;
 	uint8_t bytes[INSN_MAX_LENGTH];
-	int8_t padding;
-	uint8_t padding_bytes[INSN_FAR_JUMP];
-	uint8_t zero[1];
+	uint8_t tail, head, moved_distance;
+	uint8_t moved[INSN_MOVED_MOST];
 };
 
 _Static_assert(sizeof(struct disk_header) == 56, "no holes");
-_Static_assert(sizeof(struct disk_site) == 48, "no holes");
+_Static_assert(sizeof(struct disk_site) == 56, "no holes");
 
 void insn_cache_name(const struct insn_key *key, char ret[INSN_CACHE_NAME_SIZE])
 {
@@ -176,6 +175,17 @@ static bool check_whole(const char *data, size_t len, const struct insn_key *key
 	return true;
 }
 
+static bool check_moved(const struct disk_site *disk, int fd)
+{
+	size_t len = disk->tail ? disk->tail : disk->head;
+	uint64_t offset = disk->tail ? disk->offset + disk->length : disk->offset - disk->head;
+	uint8_t now[INSN_MOVED_MOST];
+
+	if (len > INSN_MOVED_MOST || (disk->tail && disk->head) || (disk->moved_distance && disk->moved_distance + 4u > disk->tail))
+		return false;
+	return !len || (read_at(fd, offset, now, len) == 0 && !memcmp(now, disk->moved, len));
+}
+
 /* The site as its own bytes say, and those must be in the scanned file now. */
 static bool check_site(const struct disk_site *disk, int fd, uint64_t strings_size, struct insn_site *ret)
 {
@@ -188,15 +198,16 @@ static bool check_site(const struct disk_site *disk, int fd, uint64_t strings_si
 		return false;
 	if (read_at(fd, disk->offset, now, disk->length) < 0 || memcmp(now, disk->bytes, disk->length))
 		return false;
-	if (disk->padding && (read_at(fd, disk->offset + disk->length + (uint64_t)(int64_t)disk->padding, now, INSN_FAR_JUMP) < 0 ||
-			      memcmp(now, disk->padding_bytes, INSN_FAR_JUMP)))
+	if (!check_moved(disk, fd))
 		return false;
 	ret->offset = disk->offset;
 	ret->trust = disk->trust;
 	ret->name = disk->name;
 	ret->name_offset = disk->name_offset;
-	ret->padding = disk->padding;
-	memcpy(ret->padding_bytes, disk->padding_bytes, INSN_FAR_JUMP);
+	ret->tail = disk->tail;
+	ret->head = disk->head;
+	ret->moved_distance = disk->moved_distance;
+	memcpy(ret->moved, disk->moved, INSN_MOVED_MOST);
 	return true;
 }
 
@@ -265,11 +276,13 @@ static void put_site(const struct insn_site *site, void *to)
 		.name_offset = site->name_offset,
 		.trust = site->trust,
 		.length = site->length,
-		.padding = site->padding,
+		.tail = site->tail,
+		.head = site->head,
+		.moved_distance = site->moved_distance,
 	};
 
 	memcpy(disk.bytes, site->bytes, sizeof(disk.bytes));
-	memcpy(disk.padding_bytes, site->padding_bytes, sizeof(disk.padding_bytes));
+	memcpy(disk.moved, site->moved, sizeof(disk.moved));
 	memcpy(to, &disk, sizeof(disk));
 }
 

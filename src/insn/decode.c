@@ -78,6 +78,13 @@ static bool fixed_address(const ZydisDecodedInstruction *z, uint64_t vaddr, uint
 	return false;
 }
 
+/* Whoever is told where a call was made from is told the place itself. */
+static bool is_movable(const ZydisDecodedInstruction *z, const struct insn_decoded *d)
+{
+	return d->flow == INSN_FLOW_NEXT && d->kind == INSN_NONE && z->meta.category != ZYDIS_CATEGORY_SYSCALL &&
+	       z->meta.category != ZYDIS_CATEGORY_INTERRUPT;
+}
+
 static bool is_computed(const ZydisDecodedInstruction *z)
 {
 	bool has_sib = z->raw.modrm.mod != 3 && z->raw.modrm.rm == 4;
@@ -104,6 +111,8 @@ int insn_decode(const uint8_t *code, size_t len, uint64_t vaddr, struct insn_dec
 	if (ret->has_target)
 		ret->target = vaddr + z.length + (uint64_t)z.raw.imm[0].value.s;
 	ret->has_address = fixed_address(&z, vaddr, &ret->address);
+	ret->distance_at = ret->has_address && z.raw.modrm.rm == 5 ? z.raw.disp.offset : 0;
+	ret->is_movable = is_movable(&z, ret);
 	return 0;
 }
 

@@ -25,6 +25,8 @@ struct insn_decoded {
 	bool is_nop;	  /* of any length */
 	bool has_target;  /* direct branch */
 	bool has_address; /* refers to a fixed address: RIP-relative, or absolute as in jmp *table(,%rax,8) */
+	bool is_movable;  /* does the same wherever it stands, if its distance is corrected */
+	uint8_t distance_at; /* RIP-relative: where in it the distance is, 32 bits; 0: it is not */
 	bool is_computed; /* INSN_FLOW_JUMP_INDIRECT through a register or an indexed table: a switch, or a tail call */
 	uint64_t target;
 	uint64_t address;

@@ -8,7 +8,7 @@
 
 #include "insn/decode.h"
 
-enum mark { UNKNOWN = 0, BEGIN, INSIDE, TABLE, TAKEN };
+enum mark { UNKNOWN = 0, BEGIN, INSIDE, TABLE };
 
 #define MAX_TABLE_ENTRIES  65536
 #define FUNCTION_ALIGNMENT 16
@@ -46,6 +46,7 @@ void insn_flow_deinit(struct insn_flow *flow)
 	free(flow->sweep);
 	free(flow->pending.items);
 	free(flow->tables.items);
+	free(flow->entries.items);
 	*flow = (struct insn_flow){ 0 };
 }
 
@@ -156,7 +157,11 @@ static bool path_is_sound(const struct insn_flow *flow, uint64_t vaddr)
 
 int insn_flow_follow_weak(struct insn_flow *flow, uint64_t root)
 {
-	if (!is_inside(flow, root) || insn_flow_covers(flow, root) || !path_is_sound(flow, root))
+	if (!is_inside(flow, root))
+		return 0;
+	if (addresses_add(&flow->entries, root) < 0)
+		return -ENOMEM;
+	if (insn_flow_covers(flow, root) || !path_is_sound(flow, root))
 		return 0;
 	return insn_flow_follow(flow, root);
 }
@@ -198,8 +203,10 @@ static void forget_sweep(struct insn_flow *flow)
 
 int insn_flow_follow_guess(struct insn_flow *flow, uint64_t root)
 {
-	if (!is_inside(flow, root) || insn_flow_covers(flow, root))
+	if (!is_inside(flow, root))
 		return 0;
+	if (insn_flow_covers(flow, root))
+		return addresses_add(&flow->entries, root);
 	if (flow->is_function && !flow->sweep && make_sweep(flow) < 0)
 		return -ENOMEM;
 	if (flow->is_function ? !flow->sweep[root - flow->start] : root % FUNCTION_ALIGNMENT != 0)
@@ -323,45 +330,61 @@ int insn_flow_follow_tables(struct insn_flow *flow)
 	return r;
 }
 
-static bool is_padding(const struct insn_flow *flow, uint64_t vaddr)
+static bool is_entered(const struct insn_flow *flow, uint64_t start, uint64_t end)
 {
-	enum mark m = flow->marks[vaddr - flow->start];
-
-	return m == UNKNOWN || m == TAKEN;
+	for (size_t i = 0; i < flow->entries.count; i++)
+		if (flow->entries.items[i] >= start && flow->entries.items[i] < end)
+			return true;
+	return false;
 }
 
-/* The end of the no-operations at vaddr, with known code before and behind them; vaddr: it is something else. */
-static uint64_t padding_end(const struct insn_flow *flow, uint64_t vaddr)
+/* Do their jumps all have known targets, and is none of those in [start, end)? */
+static bool is_through(const struct insn_flow *flow, uint64_t start, uint64_t end)
 {
-	struct insn_decoded d;
-	uint64_t at = vaddr;
-
-	if (at == flow->start || is_padding(flow, at - 1))
-		return vaddr;
-	while (at < flow->end && is_padding(flow, at)) {
-		if (decode_at(flow, at, &d) < 0 || !d.is_nop)
-			return vaddr;
-		at += d.length;
-	}
-	return at == flow->end || insn_flow_starts_at(flow, at) ? at : vaddr;
+	return flow->computed_jumps <= flow->resolved_tables && end <= flow->end && !is_entered(flow, start, end);
 }
 
-uint64_t insn_flow_take_padding(struct insn_flow *flow, uint64_t vaddr, size_t len)
+static void find_tail(const struct insn_flow *flow, struct insn_site *site)
 {
-	uint64_t first = vaddr - flow->start > 128 ? vaddr - 128 : flow->start, end, at;
+	uint64_t start = site->vaddr + site->length, end = start;
+	size_t least = (size_t)(INSN_FAR_JUMP - site->length);
+	struct insn_decoded d = { 0 };
+	uint8_t distance = 0;
 
-	if (flow->computed_jumps > flow->resolved_tables)
-		return 0;
-	for (uint64_t run = first; run < flow->end && (run <= vaddr || run - vaddr <= 127); run++) {
-		end = padding_end(flow, run);
-		for (at = run; at < end && flow->marks[at - flow->start] == TAKEN; at++)
-			;
-		if (end - at < len || (at > vaddr && at - vaddr > 127))
-			continue;
-		memset(flow->marks + (at - flow->start), TAKEN, len);
-		return at;
+	while (end - start < least) {
+		/* a distance is from the end of the last one */
+		if (distance || !insn_flow_starts_at(flow, end) || decode_at(flow, end, &d) < 0 || !d.is_movable)
+			return;
+		distance = d.distance_at ? (uint8_t)(end - start + d.distance_at) : 0;
+		end += d.length;
 	}
-	return 0;
+	if (end - start > INSN_MOVED_MOST || !is_through(flow, start, end))
+		return;
+	site->tail = (uint8_t)(end - start);
+	site->moved_distance = distance;
+}
+
+static void find_head(const struct insn_flow *flow, struct insn_site *site)
+{
+	size_t len = (size_t)(INSN_FAR_JUMP - site->length);
+	struct insn_decoded d = { 0 };
+	uint64_t start, at;
+
+	while (len < INSN_MOVED_MOST && !insn_flow_starts_at(flow, site->vaddr - len))
+		len++;
+	start = site->vaddr - len;
+	if (!insn_flow_starts_at(flow, start) || !is_through(flow, start + 1, site->vaddr + site->length))
+		return;
+	for (at = start; at < site->vaddr; at += d.length)
+		if (decode_at(flow, at, &d) < 0 || !d.is_movable || d.distance_at)
+			return;
+	site->head = at == site->vaddr ? (uint8_t)len : 0;
+}
+
+void insn_flow_find_movable(const struct insn_flow *flow, struct insn_site *site)
+{
+	find_tail(flow, site);
+	find_head(flow, site);
 }
 
 enum insn_trust insn_flow_judge(const struct insn_flow *flow, uint64_t opcode, uint64_t *ret_start)

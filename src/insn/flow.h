@@ -25,6 +25,7 @@ struct insn_flow {
 			   made */
 	struct insn_addresses pending; /* roots still to be followed */
 	struct insn_addresses tables;  /* addresses that instructions name: perhaps jump tables */
+	struct insn_addresses entries; /* places that tables, landing pads and data lead to */
 	size_t computed_jumps;	       /* jumps whose targets are not in the instruction, and may be in the region */
 	size_t resolved_tables; /* tables that gave targets: at most one for each computed jump, as far as is known */
 	bool has_code;		/* flow has reached an instruction in it */
@@ -57,10 +58,10 @@ bool insn_flow_starts_at(const struct insn_flow *flow, uint64_t vaddr);
 bool insn_flow_covers(const struct insn_flow *flow, uint64_t vaddr);
 
 /*
- * Takes padding, once all flow has been followed: `len` bytes that no flow reaches, of no-operations between instructions, which begin within
- * [-128, 127] of vaddr. 0: there is none, or where the region's computed jumps lead is not known.
+ * Once all flow has been followed: what could be moved for a jump in the place of a known instruction, the lengths of tail and head (insn.h) and
+ * the tail's distance. Direct branches into it are the caller's to find.
  */
-uint64_t insn_flow_take_padding(struct insn_flow *flow, uint64_t vaddr, size_t len);
+void insn_flow_find_movable(const struct insn_flow *flow, struct insn_site *site);
 
 /*
  * An opcode that flow has not reached: INSN_LIKELY when there is a way to it that is not known (a computed jump without

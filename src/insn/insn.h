@@ -16,6 +16,7 @@
 
 #define INSN_MAX_LENGTH 15
 #define INSN_FAR_JUMP   5 /* length of a jump with a distance of 32 bits */
+#define INSN_MOVED_MOST 12 /* bytes that are moved for its sake */
 
 enum insn_kind {
 	INSN_NONE = 0,
@@ -76,11 +77,13 @@ struct insn_site {
 	int32_t fallback;		/* XBEGIN: displacement of the abort handler from the end of the instruction */
 	uint8_t bytes[INSN_MAX_LENGTH]; /* the original bytes; the rest is zero */
 	/*
-	 * CPUID, where there is some: padding that is never executed, in reach of a jump of two bytes in the instruction's place and with
-	 * room for a jump of five. Its distance from the end of the instruction, 0: none; and the bytes that are there.
+	 * A jump in the instruction's place is longer than it. Instructions beside it that do the same elsewhere can be moved for that, where all
+	 * flow comes in at the first of them all: how many bytes behind it or, if there are none, before it; which; and where in them 32 bits are a
+	 * distance from their end, 0: nowhere.
 	 */
-	int8_t padding;
-	uint8_t padding_bytes[INSN_FAR_JUMP];
+	uint8_t tail, head;
+	uint8_t moved_distance;
+	uint8_t moved[INSN_MOVED_MOST];
 	uint32_t name;			/* offset of the function's name in the map's strings; 0: unknown */
 	uint32_t name_offset;		/* distance from the function's start */
 };

@@ -78,15 +78,16 @@ int insn_traps_copy(struct insn_traps *to, const struct insn_traps *from)
 	return 0;
 }
 
-size_t insn_traps_from(const struct insn_traps *traps, uint64_t address)
+/* The index of the first one at or behind the address. */
+static size_t traps_from(const struct insn_traps *traps, uint64_t address)
 {
 	return LOWER_BOUND(traps->items, traps->count, address, address);
 }
 
 void insn_traps_unmap(struct insn_traps *traps, uint64_t address, uint64_t len)
 {
-	size_t first = insn_traps_from(traps, address);
-	size_t last = len > UINT64_MAX - address ? traps->count : insn_traps_from(traps, address + len);
+	size_t first = traps_from(traps, address);
+	size_t last = len > UINT64_MAX - address ? traps->count : traps_from(traps, address + len);
 
 	if (last > first)
 		memmove(traps->items + first, traps->items + last, (traps->count - last) * sizeof(*traps->items));
@@ -111,21 +112,19 @@ static int open_gap(struct insn_traps *traps, size_t at, size_t more)
 	return 0;
 }
 
-int insn_traps_add(struct insn_traps *traps, uint64_t address, const struct insn_site *site)
+void insn_traps_set_jump(struct insn_traps *traps, uint64_t address)
 {
-	size_t at = insn_traps_from(traps, address);
-	int r = open_gap(traps, at, 1);
+	size_t at = traps_from(traps, address);
 
-	if (r == 0)
-		traps->items[at] = (struct insn_trap){ .address = address, .site = *site };
-	return r;
+	if (at < traps->count && traps->items[at].address == address)
+		traps->items[at].jumps = true;
 }
 
 bool insn_traps_jumps(const struct insn_traps *traps, uint64_t address)
 {
-	size_t at = insn_traps_from(traps, address);
+	size_t at = traps_from(traps, address);
 
-	return at < traps->count && traps->items[at].address == address && traps->items[at].jumps;
+	return at < traps->count && traps->items[at].jumps && traps->items[at].address - traps->items[at].site.head == address;
 }
 
 static size_t count_replaced(const struct insn_map *map, unsigned kinds, size_t first, size_t last)
@@ -149,7 +148,7 @@ int insn_traps_map(struct insn_traps *traps, const struct insn_map *map, unsigne
 	first = insn_map_lower_bound(map, offset);
 	last = insn_map_lower_bound(map, offset + len);
 	insn_traps_unmap(traps, address, len);
-	at = insn_traps_from(traps, address);
+	at = traps_from(traps, address);
 	r = open_gap(traps, at, count_replaced(map, kinds, first, last));
 	if (r < 0)
 		return r;

@@ -15,14 +15,16 @@
 
 #include "insn/map.h"
 
-#define INSN_TRAP	0xcc
-#define INSN_NEAR_JUMP	0xeb /* with a distance of 8 bits */
+#define INSN_TRAP 0xcc
+#define INSN_JUMP 0xe9 /* with a distance of 32 bits */
 
-/* One write: INSN_TRAP at a guest address. */
+/* One write: INSN_TRAP at a guest address, or a jump over an instruction that has no prefix. */
 struct insn_patch {
 	uint64_t address;
 	uint8_t original;	      /* what must be there before; writing it back restores */
 	const struct insn_site *site; /* in the map */
+	uint64_t jump;		      /* where one could go to; 0: nowhere */
+	bool jumps;		      /* it has become one, before or now */
 };
 
 /* The write that replaces a site which begins at the guest address: always possible. */
@@ -61,11 +63,9 @@ int insn_traps_copy(struct insn_traps *to, const struct insn_traps *from);
 int insn_traps_map(struct insn_traps *traps, const struct insn_map *map, unsigned kinds, uint64_t offset, uint64_t len,
 		   uint64_t address);
 void insn_traps_unmap(struct insn_traps *traps, uint64_t address, uint64_t len);
-/* Notes one that is of no mapping's file. 0 or -ENOMEM. */
-int insn_traps_add(struct insn_traps *traps, uint64_t address, const struct insn_site *site);
-/* The index of the first one at or behind the address. */
-size_t insn_traps_from(const struct insn_traps *traps, uint64_t address);
-/* Is an instruction that begins there replaced by a jump? */
+/* The instruction that begins there, if there is one, is replaced by a jump. */
+void insn_traps_set_jump(struct insn_traps *traps, uint64_t address);
+/* Does the jump that replaces an instruction, and perhaps what was before it, begin there? */
 bool insn_traps_jumps(const struct insn_traps *traps, uint64_t address);
 /* The site whose INSN_TRAP is at the address, which is RIP - 1 when it traps; NULL: none. *ret_start is where the instruction begins. */
 const struct insn_site *insn_traps_find(const struct insn_traps *traps, uint64_t address, uint64_t *ret_start);

@@ -41,8 +41,6 @@ struct scan {
 	size_t count, room;
 	struct region *regions;
 	size_t region_count;
-	uint64_t taken[256]; /* padding between functions, as far as it has a use */
-	size_t taken_count;
 	struct insn_map *map;
 };
 
@@ -278,8 +276,10 @@ static uint64_t branch_target(const uint8_t *code, size_t len, size_t at, uint64
 	return vaddr + at + opcode + sizeof(distance) + (uint64_t)(int64_t)distance;
 }
 
+enum sight { NO_INSTRUCTION, MAY_BE_ONE, INSTRUCTION };
+
 /* Does an instruction begin at vaddr, decoding straight from the beginning of its function? */
-static bool is_instruction(const struct scan *s, uint64_t vaddr)
+static enum sight look_for_instruction(const struct scan *s, uint64_t vaddr)
 {
 	const struct insn_function *function = insn_image_function(&s->image, vaddr);
 	const uint8_t *code;
@@ -287,17 +287,17 @@ static bool is_instruction(const struct scan *s, uint64_t vaddr)
 	size_t len;
 
 	if (!function)
-		return false;
+		return MAY_BE_ONE;
 	code = insn_image_at(&s->image, function->start, &len);
 	for (at = function->start; code && at < vaddr;) {
 		size_t done = at - function->start;
 		struct insn_decoded d;
 
 		if (insn_decode(code + done, len - done < INSN_MAX_LENGTH ? len - done : INSN_MAX_LENGTH, at, &d) < 0)
-			return false;
+			return MAY_BE_ONE;
 		at += d.length;
 	}
-	return at == vaddr;
+	return at == vaddr ? INSTRUCTION : NO_INSTRUCTION;
 }
 
 /* Parts of a function that were split off (.cold) are entered from other functions. */
@@ -310,7 +310,7 @@ static int follow_branches_of(struct scan *s, const struct insn_segment *seg)
 		uint64_t target = branch_target(code, seg->size, at, seg->vaddr);
 		struct region *region = target ? open_region_at(s, target) : NULL;
 
-		if (region && !insn_flow_covers(&region->flow, target) && is_instruction(s, seg->vaddr + at))
+		if (region && !insn_flow_covers(&region->flow, target) && look_for_instruction(s, seg->vaddr + at) == INSTRUCTION)
 			r = insn_flow_follow_weak(&region->flow, target);
 	}
 	return r;
@@ -359,74 +359,60 @@ static uint64_t known_start(const struct insn_flow *flow, uint64_t vaddr)
 	return 0;
 }
 
-static bool is_taken(const struct scan *s, uint64_t vaddr)
+/* Instructions that are answered in the guest itself, where they can be jumped from. */
+static bool may_jump(const struct insn_site *site)
 {
-	for (size_t i = 0; i < s->taken_count; i++)
-		if (s->taken[i] == vaddr)
-			return true;
-	return false;
+	return (site->kind == INSN_CPUID || site->kind == INSN_RDTSC || site->kind == INSN_XGETBV) && site->opcode_at == 0 &&
+	       site->trust == INSN_CERTAIN && site->length < INSN_FAR_JUMP;
 }
 
-/* Nothing but no-operations from one function's end to the beginning of the next. */
-static bool is_padding(const struct scan *s, uint64_t vaddr, uint64_t end)
+/* All ways into its function that are not direct branches. 0 or -ENOMEM. */
+static int find_entries(struct scan *s, struct insn_flow *flow, const struct insn_site *site)
 {
-	struct insn_decoded d;
-	const uint8_t *code;
-	size_t len;
+	const struct insn_function *function = insn_image_function(&s->image, site->vaddr);
 
-	for (; vaddr < end; vaddr += d.length) {
-		code = insn_image_at(&s->image, vaddr, &len);
-		if (!code || insn_decode(code, len < INSN_MAX_LENGTH ? len : INSN_MAX_LENGTH, vaddr, &d) < 0 || !d.is_nop)
-			return false;
-	}
-	return vaddr == end;
-}
-
-/* Padding behind the i-th function, in reach of vaddr: 0 when there is none, or no more. */
-static uint64_t take_behind(struct scan *s, size_t i, uint64_t vaddr)
-{
-	uint64_t at, end;
-
-	if (i + 1 >= s->image.function_count)
-		return 0;
-	at = s->image.functions[i].end;
-	end = s->image.functions[i + 1].start;
-	if (end <= at || end - at > INSN_MAX_LENGTH || !is_padding(s, at, end))
-		return 0;
-	while (is_taken(s, at))
-		at += INSN_FAR_JUMP;
-	if (at > end || end - at < INSN_FAR_JUMP || (at < vaddr ? vaddr - at > 128 : at - vaddr > 127) || s->taken_count == ARRAY_SIZE(s->taken))
-		return 0;
-	s->taken[s->taken_count++] = at;
-	return at;
-}
-
-static uint64_t take_around_function(struct scan *s, uint64_t vaddr)
-{
-	size_t i = UPPER_BOUND(s->image.functions, s->image.function_count, start, vaddr);
-	uint64_t at = 0;
-
-	if (i > 1)
-		at = take_behind(s, i - 2, vaddr);
-	return at || i == 0 ? at : take_behind(s, i - 1, vaddr);
-}
-
-/* Where the far jump goes that stands for a CPUID. 0 or -ENOMEM. */
-static int take_padding(struct scan *s, struct insn_flow *flow, struct insn_site *site)
-{
-	uint64_t end = site->vaddr + site->length, at;
-	size_t len;
-
-	at = take_around_function(s, end);
-	if (at == 0 && flow->computed_jumps > flow->resolved_tables && insn_flow_follow_tables(flow) < 0)
+	if (flow->computed_jumps > flow->resolved_tables && insn_flow_follow_tables(flow) < 0)
 		return -ENOMEM;
-	if (at == 0)
-		at = insn_flow_take_padding(flow, end, INSN_FAR_JUMP);
-	if (at == 0)
-		return 0;
-	site->padding = (int8_t)(at - end);
-	memcpy(site->padding_bytes, insn_image_at(&s->image, at, &len), INSN_FAR_JUMP);
-	return 0;
+	return function && insn_ehframe_landing_pads(&s->image, function, follow_pad, flow) == -ENOMEM ? -ENOMEM : 0;
+}
+
+/* A branch from `from` to the offset `to`, if there is an instruction, ends what is said of the bytes there. */
+static void forbid_entered(const struct scan *s, uint64_t from, uint64_t to)
+{
+	size_t behind = insn_map_lower_bound(s->map, to);
+	struct insn_site *before = behind ? &s->map->sites[behind - 1] : NULL, *next = behind < s->map->count ? &s->map->sites[behind] : NULL;
+	bool in_tail = before && to - before->offset < (uint64_t)before->length + before->tail;
+	bool in_head = next && next->offset - to < next->head;
+
+	if ((!in_tail && !in_head) || look_for_instruction(s, from) == NO_INSTRUCTION)
+		return;
+	if (in_tail)
+		before->tail = 0;
+	if (in_head)
+		next->head = 0;
+}
+
+static void forbid_target(const struct scan *s, const struct insn_segment *seg, uint64_t from, uint64_t target)
+{
+	const struct insn_segment *there = target - seg->vaddr < seg->size ? seg : insn_image_segment(&s->image, target);
+
+	if (there)
+		forbid_entered(s, from, there->offset + (target - there->vaddr));
+}
+
+static void forbid_all_entered(const struct scan *s, const struct insn_segment *seg)
+{
+	const uint8_t *code = s->image.bytes + seg->offset;
+
+	for (size_t at = 0; at + 1 < seg->size; at++) {
+		bool is_short = (code[at] & 0xf0) == 0x70 || code[at] == 0xeb || (code[at] & 0xfc) == 0xe0;
+		uint64_t from = seg->vaddr + at, target = branch_target(code, seg->size, at, seg->vaddr);
+
+		if (is_short)
+			forbid_target(s, seg, from, from + 2 + (uint64_t)(int64_t)(int8_t)code[at + 1]);
+		if (target)
+			forbid_target(s, seg, from, target);
+	}
 }
 
 static int add_site(struct scan *s, const struct insn_site *found)
@@ -457,8 +443,10 @@ static int try_site(struct scan *s, struct insn_flow *flow, uint64_t start, uint
 	if (start + site.opcode_at != opcode)
 		return 0;
 	site.trust = (uint8_t)trust;
-	if (site.kind == INSN_CPUID && site.opcode_at == 0 && trust == INSN_CERTAIN && take_padding(s, flow, &site) < 0)
+	if (may_jump(&site) && find_entries(s, flow, &site) < 0)
 		return -ENOMEM;
+	if (may_jump(&site))
+		insn_flow_find_movable(flow, &site);
 	r = add_site(s, &site);
 	return r < 0 ? r : 1;
 }
@@ -496,6 +484,45 @@ static int settle_candidate(struct scan *s, struct insn_flow *flow, uint64_t opc
 	return r < 0 ? r : 0;
 }
 
+static bool has_movable(const struct scan *s)
+{
+	for (size_t i = 0; i < s->map->count; i++)
+		if (s->map->sites[i].tail || s->map->sites[i].head)
+			return true;
+	return false;
+}
+
+/* The tail, or else the head, which may be the tail of the site before. */
+static void choose_moved(const struct scan *s)
+{
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < s->map->count; i++) {
+		struct insn_site *site = &s->map->sites[i];
+		uint64_t behind = site->offset + site->length;
+
+		if (site->tail || site->offset < end + site->head)
+			site->head = 0;
+		if (!site->tail)
+			site->moved_distance = 0;
+		if (site->tail)
+			memcpy(site->moved, s->image.bytes + behind, site->tail);
+		else
+			memcpy(site->moved, s->image.bytes + site->offset - site->head, site->head);
+		end = behind + site->tail;
+	}
+}
+
+static void find_moved(const struct scan *s)
+{
+	if (!has_movable(s))
+		return;
+	for (size_t i = 0; i < s->image.segment_count; i++)
+		if (s->image.segments[i].exec)
+			forbid_all_entered(s, &s->image.segments[i]);
+	choose_moved(s);
+}
+
 static int settle(struct scan *s)
 {
 	int r = 0;
@@ -503,9 +530,11 @@ static int settle(struct scan *s)
 	for (size_t i = 0; i < s->region_count; i++)
 		for (size_t j = 0; j < s->regions[i].count && r == 0; j++)
 			r = settle_candidate(s, &s->regions[i].flow, s->candidates[s->regions[i].first + j]);
-	if (r == 0)
-		insn_map_finish(s->map);
-	return r;
+	if (r < 0)
+		return r;
+	insn_map_finish(s->map);
+	find_moved(s);
+	return 0;
 }
 
 static int scan_image(struct scan *s)

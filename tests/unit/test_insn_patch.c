@@ -261,18 +261,19 @@ Test(traps, a_jump_is_no_trap)
 {
 	struct insn_traps traps = { 0 };
 	struct insn_map *map = sample();
-	const struct insn_site added = { .kind = INSN_CPUID, .trust = INSN_CERTAIN, .length = 2, .bytes = { 0x0f, 0xa2 } };
-	uint64_t start;
+	uint64_t start, address;
 
 	cr_assert_eq(insn_traps_map(&traps, map, INSN_KINDS_ALL, 0, 0x3000, 0x7f0000), 0);
-	cr_assert_eq(insn_traps_add(&traps, 0x7f0200, &added), 0);
-	cr_assert_eq(traps.count, 4);
-	cr_assert_eq(insn_traps_from(&traps, 0x7f0200), 1);
-	cr_assert(insn_traps_find(&traps, 0x7f0200, &start) && start == 0x7f0200);
-	cr_assert(!insn_traps_jumps(&traps, 0x7f0200));
-	traps.items[1].jumps = true;
-	cr_assert_null(insn_traps_find(&traps, 0x7f0200, &start));
-	cr_assert(insn_traps_jumps(&traps, 0x7f0200) && !insn_traps_jumps(&traps, 0x7f0201) && !insn_traps_jumps(&traps, 0x800000));
+	address = traps.items[1].address;
+	cr_assert(insn_traps_find(&traps, address + traps.items[1].site.opcode_at, &start) && start == address);
+	cr_assert(!insn_traps_jumps(&traps, address));
+	insn_traps_set_jump(&traps, address + 1); /* there is none */
+	cr_assert(!insn_traps_jumps(&traps, address) && !insn_traps_jumps(&traps, address + 1));
+	insn_traps_set_jump(&traps, address);
+	cr_assert_null(insn_traps_find(&traps, address + traps.items[1].site.opcode_at, &start));
+	cr_assert(insn_traps_jumps(&traps, address) && !insn_traps_jumps(&traps, address + 1) && !insn_traps_jumps(&traps, 0x800000));
+	traps.items[1].site.head = 5; /* it begins where what is before it did */
+	cr_assert(insn_traps_jumps(&traps, address - 5) && !insn_traps_jumps(&traps, address) && !insn_traps_jumps(&traps, address - 4));
 	insn_traps_deinit(&traps);
 	insn_map_free(map);
 }

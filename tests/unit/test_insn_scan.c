@@ -147,40 +147,53 @@ Test(scan, damaged_files_do_no_harm)
 #define FUNCTION(name, body)                                                                                           \
 	".globl " name "\n.type " name ", @function\n" name ":\n.cfi_startproc\n" body ".cfi_endproc\n.size " name      \
 	", . - " name "\n"
-#define BARRIER(name) FUNCTION(name, ".fill 160, 1, 0xf4\n")
+/* First what keeps short branches of what is no known function, which count as such wherever they seem to stand, out of reach. */
+__asm__(".text\n" FUNCTION("barrier", ".fill 160, 1, 0xf4\n")
+	FUNCTION("moved_behind", "cpuid\nmov %eax, %esi\nadd $1, %esi\nret\n") /* 2 and 3 bytes */
+	FUNCTION("moved_far", "rdtsc\nlea moved_behind(%rip), %rsi\nret\n")
+	FUNCTION("moved_before", "mov $1, %eax\nxor %ecx, %ecx\ncpuid\ntest %ebx, %ebx\nje 1f\nnop\n1: ret\n")
+	FUNCTION("moved_short", "mov $1, %al\nxgetbv\nmov %eax, %esi\nret\n") /* two bytes are enough */
+	FUNCTION("moved_entered", "mov $1, %eax\n1: cpuid\n2: mov %eax, (%rsi)\ntest %ebx, %ebx\nje 1b\njs 2b\nret\n")
+	FUNCTION("moved_second", "cpuid\nmov %eax, %esi\n1: add $1, %esi\nje 1b\nret\n")
+	FUNCTION("moved_elsewhere", "mov $1, %eax\ncpuid\n3: mov %eax, 1(%rsi)\nret\n") FUNCTION("moved_enters", "jmp 3b\n")
+	FUNCTION("moved_table", "lea 4f(%rip), %rdx\nmovslq (%rdx,%rdi,4), %rax\nadd %rdx, %rax\njmp *%rax\n"
+				"5: mov $1, %eax\ncpuid\n6: mov %eax, 1(%rsi)\nret\n.p2align 2\n4: .long 5b - 4b, 6b - 4b\n")
+	FUNCTION("moved_call", "rdtsc\nsyscall\nnop\nret\n") FUNCTION("moved_end", "cpuid\nret\n")
+	FUNCTION("moved_twice", "cpuid\nmov $1, %eax\ncpuid\nret\n"));
 
-__asm__(".text\n" BARRIER("barrier_0") FUNCTION("pad_behind", "cpuid\nret\n") ".nops 11, 8\n" BARRIER("barrier_1")
-		FUNCTION("pad_between", "test %eax, %eax\nje 1f\ncpuid\njmp 2f\n.nops 7\n1: cpuid\n2: ret\n") BARRIER("barrier_2")
-			FUNCTION("pad_executed", "test %eax, %eax\nje 1f\nret\n1: .nops 7\ncpuid\nret\n") BARRIER("barrier_3")
-				FUNCTION("pad_short", "cpuid\nret\n") ".nops 4\n" BARRIER("barrier_4")
-					FUNCTION("pad_far", "cpuid\n.fill 127, 1, 0x90\nret\n") ".nops 9\n" BARRIER("barrier_5"));
-
-extern const uint8_t pad_behind[], pad_between[], pad_executed[], pad_short[], pad_far[], barrier_0[];
+extern const uint8_t moved_behind[], moved_far[], moved_before[], moved_short[], moved_entered[], moved_second[], moved_elsewhere[], moved_table[], moved_call[],
+	moved_end[], moved_twice[];
 
 /* The site `at` bytes behind the address of a function of this program. */
 static const struct insn_site *site_in(const struct insn_map *map, const uint8_t *function, size_t at)
 {
 	for (size_t i = 0; i < map->count; i++)
-		if (!memcmp(insn_map_function(map, &map->sites[i]), "pad_", 4) &&
+		if (!memcmp(insn_map_function(map, &map->sites[i]), "moved_", 6) &&
 		    map->sites[i].vaddr % 4096 == (uint64_t)(uintptr_t)(function + at) % 4096)
 			return &map->sites[i];
 	cr_assert_fail("there is no site");
 	return NULL;
 }
 
-Test(scan, padding_is_what_no_flow_reaches)
+Test(scan, what_can_be_moved_is_entered_at_its_beginning_only)
 {
 	const struct {
 		const uint8_t *function;
 		size_t at;
-		int padding;
+		int tail, head, distance;
 	} rows[] = {
-		{ pad_behind, 0, 1 },	/* behind the RET */
-		{ pad_between, 4, 2 },	/* behind the JMP */
-		{ pad_between, 15, 0 }, /* seven bytes are one jump's, not two's */
-		{ pad_executed, 12, 0 },
-		{ pad_short, 0, 0 },
-		{ pad_far, 0, 0 }, /* 128 bytes away; 127 are the most */
+		{ moved_behind, 0, 5, 0, 0 },
+		{ moved_far, 0, 7, 0, 3 },
+		{ moved_before, 7, 0, 7, 0 }, /* two of them; behind it is a branch */
+		{ moved_short, 2, 2, 0, 0 },
+		{ moved_entered, 5, 0, 0, 0 },
+		{ moved_second, 0, 0, 0, 0 }, /* the second one behind it is jumped to, and nothing is before it */
+		{ moved_elsewhere, 5, 0, 5, 0 }, /* from another function */
+		{ moved_table, 21, 0, 5, 0 },	 /* from a table */
+		{ moved_call, 0, 0, 0, 0 },
+		{ moved_end, 0, 0, 0, 0 },
+		{ moved_twice, 0, 5, 0, 0 }, /* the one's tail is not the other's head */
+		{ moved_twice, 7, 0, 0, 0 },
 	};
 	struct insn_map *map;
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -188,10 +201,12 @@ Test(scan, padding_is_what_no_flow_reaches)
 	cr_assert_eq(insn_scan_fd(fd, &map), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct insn_site *site = site_in(map, rows[i].function, rows[i].at);
+		const uint8_t *there = rows[i].function + rows[i].at;
 
-		cr_assert_eq(site->padding, rows[i].padding, "row %zu: %d", i, site->padding);
-		if (site->padding)
-			cr_assert(!memcmp(site->padding_bytes, rows[i].function + rows[i].at + 2 + site->padding, INSN_FAR_JUMP));
+		cr_assert(site->tail == rows[i].tail && site->head == rows[i].head && site->moved_distance == rows[i].distance,
+			  "row %zu: %d %d %d", i, site->tail, site->head, site->moved_distance);
+		cr_assert(!memcmp(site->moved, there + site->length, site->tail) && (site->tail || !memcmp(site->moved, there - site->head, site->head)),
+			  "row %zu", i);
 	}
 	(void)insn_map_free(map);
 	(void)close(fd);

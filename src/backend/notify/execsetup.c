@@ -15,7 +15,7 @@
 #include <sys/user.h>
 #include <unistd.h>
 
-#include "backend/notify/inline_cpuid.h"
+#include "backend/notify/inline.h"
 #include "backend/notify/points.h"
 #include "backend/notify/vdso.h"
 #include "base/cleanup.h"
@@ -152,11 +152,12 @@ static int use_clock_page(struct notify *n, const struct notify_task *t, uint64_
 	return memory_force_write(n, t->tid, base + n->vdso_page->offset, n->vdso_page->before, n->vdso_page->size);
 }
 
-static int redirect_vdso(struct notify *n, const struct notify_task *t, const struct auxv *auxv)
+static int redirect_vdso(struct notify *n, const struct notify_task *t, const struct auxv *auxv, bool *ret_page)
 {
 	int r;
 
 	r = use_clock_page(n, t, auxv->vdso);
+	*ret_page = r > 0;
 	if (r != 0)
 		return r < 0 ? r : 0;
 	if (!n->vdso)
@@ -174,6 +175,7 @@ static int redirect_vdso(struct notify *n, const struct notify_task *t, const st
 int notify_exec_setup(struct guest *g, int task, const struct exec_image *image, struct code_found *ret_found)
 {
 	const struct notify_task *t = notify_find(g, task);
+	struct inline_image fresh = { .processor = image->processor };
 	struct auxv auxv = { 0 };
 	int r;
 
@@ -189,11 +191,10 @@ int notify_exec_setup(struct guest *g, int task, const struct exec_image *image,
 		t->process->code->vdso_end = auxv.vdso + VDSO_SIZE;
 	}
 	if (r == 0 && auxv.vdso)
-		r = redirect_vdso(notify_of(g), t, &auxv);
+		r = redirect_vdso(notify_of(g), t, &auxv, &fresh.has_clock);
+	fresh.linker = fresh.processor ? auxv.linker : 0;
 	if (r == 0)
-		r = text_replace(notify_of(g), t, 0, UINT64_MAX, ret_found);
-	if (r == 0 && image->processor && auxv.vdso)
-		r = inline_cpuid_put(notify_of(g), t, auxv.linker, image->processor);
+		r = text_replace_fresh(notify_of(g), t, &fresh, ret_found);
 	if (r == 0 && code_places_are_wanted(notify_of(g), t))
 		r = code_places_put(notify_of(g), t, 0, UINT64_MAX);
 	return r;

@@ -384,6 +384,9 @@ int text_open_file(const struct notify *n, const struct notify_task *t, const st
 int notify_code_mapped(struct guest *g, int task, const struct code_mapping *mapping, struct code_found *ret_found);
 /* Replaces the instructions in all executable mappings of files that have a byte of [start, end). */
 int text_replace(struct notify *n, const struct notify_task *t, uint64_t start, uint64_t end, struct code_found *found);
+struct inline_image;
+/* In all of a fresh image; what can be answered without a trap is (inline.h). */
+int text_replace_fresh(struct notify *n, const struct notify_task *t, const struct inline_image *image, struct code_found *found);
 
 /* --- spin.c --- */
 int notify_seek_loop(struct guest *g, int task, bool others);

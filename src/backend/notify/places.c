@@ -158,7 +158,7 @@ static int put_one(struct notify *n, struct task_code *code, const struct code_a
 		return 0;
 	place = code_place_find(code, address);
 	if (!place) {
-		original = insn_traps_jumps(&code->traps, address) ? INSN_NEAR_JUMP : in_file->original;
+		original = insn_traps_jumps(&code->traps, address) ? INSN_JUMP : in_file->original;
 		if (!write_breakpoint(memory_fd, address, original))
 			return 0;
 		grown = code->n_places % PLACES_STEP ? code->places

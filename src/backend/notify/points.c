@@ -15,6 +15,7 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 
+#include "backend/notify/inline.h"
 #include "base/clock.h"
 #include "insn/decode.h"
 
@@ -176,10 +177,12 @@ static int step_once(struct notify *n, struct notify_task *t, uint64_t rip)
 	return take_stop(n, t, r, status);
 }
 
-/* The functions of the vDSO read the clock page: their turn does not end in between. */
-static bool is_in_vdso(const struct notify_task *t, uint64_t rip)
+/* The functions of the vDSO and the code of inline.h read the clock page: their turn does not end in between. */
+static bool reads_clock(const struct notify_task *t, uint64_t rip)
 {
-	return rip >= t->process->code->vdso && rip < t->process->code->vdso_end;
+	const struct task_code *code = t->process->code;
+
+	return (rip >= code->vdso && rip < code->vdso_end) || inline_has(code, rip);
 }
 
 static int step_to_point(struct notify *n, struct notify_task *t)
@@ -195,7 +198,7 @@ static int step_to_point(struct notify *n, struct notify_task *t)
 		r = get_rip(t->tid, &rip);
 		if (r < 0)
 			return r == -ESRCH ? 0 : r;
-		if (n->points_passed >= t->point.after && (!is_in_vdso(t, rip) || n->points_passed >= t->point.after + VDSO_STEPS))
+		if (n->points_passed >= t->point.after && (!reads_clock(t, rip) || n->points_passed >= t->point.after + VDSO_STEPS))
 			return report(n, t, NULL);
 		place = code_place_find(t->process->code, rip);
 		if (place && place->anchors && n->points_passed > 0)

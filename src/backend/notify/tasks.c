@@ -44,6 +44,8 @@ static int copy_places(struct task_code *to, const struct task_code *from)
 {
 	to->vdso = from->vdso;
 	to->vdso_end = from->vdso_end;
+	to->block = from->block;
+	to->block_end = from->block_end;
 	to->places_wanted = from->places_wanted;
 	if (!from->n_places)
 		return 0;

@@ -74,7 +74,8 @@ enum { PLACES_STEP = 256 };
 struct task_code {
 	unsigned refs;
 	struct insn_traps traps;
-	uint64_t vdso, vdso_end; /* 0: there is none */
+	uint64_t vdso, vdso_end;   /* 0: there is none */
+	uint64_t block, block_end; /* of inline.h; 0: there is none */
 	bool writable;           /* some of the text is or was: a breakpoint may be the program's own */
 	bool places_wanted;      /* they are put into all code that comes, too */
 	struct code_place *places; /* sorted by address */

@@ -10,6 +10,7 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 
+#include "backend/notify/inline.h"
 #include "backend/processor_answers.h"
 #include "insn/decode.h"
 
@@ -109,6 +110,8 @@ static int find_replaced(struct notify *n, struct notify_task *t)
 	int r;
 
 	site = insn_traps_find(traps, address, &t->trap.regs.rip);
+	if (!site && (site = inline_missed(t->process->code, address)))
+		t->trap.regs.rip = address;
 	if (!site && peek(t->tid, address, &byte, 1) && byte == INSN_TRAP) {
 		r = text_replace(n, t, address, address + 1, &found);
 		if (r < 0)

@@ -14,7 +14,6 @@
 #include "base/cleanup.h"
 
 #define JUMP_SIZE 5
-#define PAGE	  4096
 #define CALL_AND_RETURN(nr) 0xb8, (nr) & 0xff, (nr) >> 8, 0, 0, 0x0f, 0x05, 0xc3 /* mov $nr,%eax; syscall; ret */
 
 static const unsigned char call_clock_gettime[] = { CALL_AND_RETURN(228) };
@@ -188,22 +187,6 @@ static bool replace(const struct elf_view *view, size_t block, unsigned char *co
 	return to > from;
 }
 
-/* Behind all that the file has, in its last page; what is not zero there has a meaning that is not known. */
-static void find_unused(const struct elf_view *view, struct vdso_image *image)
-{
-	const Elf64_Ehdr *header = (const void *)view->base;
-	size_t end = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize, page_end;
-
-	end = view->size > end ? view->size : end;
-	end = (end + 15) / 16 * 16;
-	page_end = (end + PAGE - 1) / PAGE * PAGE;
-	for (size_t i = end; i < page_end; i++)
-		if (view->base[i])
-			return;
-	image->unused = end;
-	image->n_unused = page_end - end;
-}
-
 DEFINE_CLEANUP(vdso, struct vdso_image, vdso_free)
 
 struct vdso_image *vdso_new(enum vdso_kind kind)
@@ -230,7 +213,6 @@ struct vdso_image *vdso_new(enum vdso_kind kind)
 		errno = ENOEXEC;
 		return NULL;
 	}
-	find_unused(&view, image);
 	image->map_page = block + (size_t)(vdso_code_map_page - vdso_code_begin);
 	image->offset = from;
 	image->size = to - from;

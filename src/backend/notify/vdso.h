@@ -13,7 +13,6 @@ struct vdso_image {
 	size_t offset, size;
 	unsigned char *before, *after;
 	size_t map_page; /* VDSO_PAGE: offset of the code that maps the clock page (vdso_code.h) */
-	size_t unused, n_unused; /* zeros from the file's end to that of its last page; n_unused 0: none */
 };
 
 enum vdso_kind {
