@@ -16,6 +16,7 @@
 #include "supervisor/evidence/observed.h"
 #include "supervisor/evidence/verify.h"
 #include "supervisor/launch.h"
+#include "supervisor/oci/host_name.h"
 
 /* What podman run --group-add=keep-groups asks for. */
 #define KEEP_GROUPS_ANNOTATION "run.oci.keep_original_groups"
@@ -190,7 +191,8 @@ int bundle_prepare(struct bundle *b, const char *directory, const struct run_opt
 	b->container.spec.fixed_macs = r == 1;
 	b->container.spec.keep_groups = oci_annotation(&b->config, KEEP_GROUPS_ANNOTATION) != NULL;
 	launch_request_options(o, &b->request);
-	b->request.engine.hostname = b->container.spec.hostname;
+	if (host_name_by_document(&b->config))
+		b->request.engine.hostname = host_name_by_document(&b->config);
 	b->request.spec = &b->container.spec;
 	b->request.cache_dir = b->cache_dir = cache_directory();
 	return 0;

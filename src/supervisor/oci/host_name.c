@@ -16,16 +16,62 @@
 #include "base/log.h"
 #include "oci/arena.h"
 
-/* Docker and podman cut the id here. */
-enum { DRAWN_MIN = 12, FILE_LIMIT = 1 << 20 };
+/* Docker and podman cut the id here. Kubernetes appends so many letters to the names of pods that it makes itself. */
+enum { DRAWN_MIN = 12, POD_SUFFIX = 5, FILE_LIMIT = 1 << 20 };
 
 #define BLANKS " \t\n"
 
 static const char small_letters[] = "abcdefghijklmnopqrstuvwxyz";
+static const char pod_letters[] = "bcdfghjklmnpqrstvwxz2456789";
 
-bool host_name_is_drawn(const struct oci_config *cfg, const char *id)
+/* ---- whose name it is ---- */
+
+static bool is_of_pod(const struct oci_config *cfg)
 {
-	return cfg->hostname && strlen(cfg->hostname) >= DRAWN_MIN && strncmp(id, cfg->hostname, strlen(cfg->hostname)) == 0;
+	static const char *const keys[] = { "io.kubernetes.cri.container-type", "io.kubernetes.cri-o.ContainerType" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		const char *value = oci_annotation(cfg, keys[i]);
+
+		if (value && strcmp(value, "container") == 0)
+			return true;
+	}
+	return false;
+}
+
+static const char *in_environment(const struct oci_strings *env)
+{
+	for (size_t i = 0; i < env->count; i++)
+		if (strncmp(env->items[i], "HOSTNAME=", 9) == 0 && env->items[i][9])
+			return env->items[i] + 9;
+	return NULL;
+}
+
+const char *host_name_by_document(const struct oci_config *cfg)
+{
+	if (cfg->hostname)
+		return cfg->hostname;
+	return is_of_pod(cfg) ? in_environment(&cfg->process.env) : NULL;
+}
+
+static bool is_made_of(const char *name, const char *id)
+{
+	return strlen(name) >= DRAWN_MIN && strncmp(id, name, strlen(name)) == 0;
+}
+
+static bool has_pod_suffix(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len > POD_SUFFIX + 1 && name[len - POD_SUFFIX - 1] == '-' && strspn(name + len - POD_SUFFIX, pod_letters) == POD_SUFFIX;
+}
+
+/* The name that nobody has given the container, or NULL. */
+static const char *drawn_name(const struct oci_config *cfg, const char *id)
+{
+	const char *name = host_name_by_document(cfg);
+
+	return name && (is_made_of(name, id) || (is_of_pod(cfg) && has_pod_suffix(name))) ? name : NULL;
 }
 
 /* ---- files ---- */
@@ -109,8 +155,8 @@ static int copy_attributes_of(const struct state_dir *dir, const char *file, con
 }
 
 /* A mount whose source is to be a copy, in the state directory, of what it was. */
-static int replace_file(struct oci_config *cfg, struct oci_mount *m, const char *file, const struct state_dir *dir, const char *name,
-			struct error *err)
+static int replace_file(struct oci_config *cfg, struct oci_mount *m, const char *file, const struct state_dir *dir, const char *drawn,
+			const char *name, struct error *err)
 {
 	_cleanup_free_ char *text = NULL, *made = NULL, *root = NULL, *path = NULL;
 	struct stat st;
@@ -121,7 +167,7 @@ static int replace_file(struct oci_config *cfg, struct oci_mount *m, const char 
 	r = fd_read_file(AT_FDCWD, m->source, FILE_LIMIT, &text, NULL);
 	if (r < 0)
 		return error_errno(err, -r, "%s", m->source);
-	made = host_name_rewrite(text, cfg->hostname, name);
+	made = host_name_rewrite(text, drawn, name);
 	root = realpath(dir->path, NULL);
 	if (!made || !root || asprintf(&path, "%s/%s", root, file) < 0)
 		return error_set(err, ENOMEM, "out of memory");
@@ -134,7 +180,7 @@ static int replace_file(struct oci_config *cfg, struct oci_mount *m, const char 
 	return m->source ? 0 : error_set(err, ENOMEM, "out of memory");
 }
 
-static int replace_files(struct oci_config *cfg, const struct state_dir *dir, const char *name, struct error *err)
+static int replace_files(struct oci_config *cfg, const struct state_dir *dir, const char *drawn, const char *name, struct error *err)
 {
 	static const struct {
 		const char *target, *file;
@@ -146,7 +192,7 @@ static int replace_files(struct oci_config *cfg, const struct state_dir *dir, co
 
 		for (size_t k = 0; r == 0 && k < ARRAY_SIZE(files); k++)
 			if ((m->flags & MS_BIND) && m->source && m->source[0] == '/' && !strcmp(m->destination, files[k].target))
-				r = replace_file(cfg, m, files[k].file, dir, name, err);
+				r = replace_file(cfg, m, files[k].file, dir, drawn, name, err);
 	}
 	return r;
 }
@@ -155,10 +201,12 @@ static int replace_files(struct oci_config *cfg, const struct state_dir *dir, co
 
 int host_name_in_environment(const struct oci_config *cfg, struct oci_strings *env, const char *id, const char *name, struct error *err)
 {
-	for (size_t i = 0; host_name_is_drawn(cfg, id) && i < env->count; i++) {
+	_cleanup_free_ char *drawn = drawn_name(cfg, id) ? strdup(drawn_name(cfg, id)) : NULL; /* which may be what is replaced here */
+
+	for (size_t i = 0; drawn && i < env->count; i++) {
 		char **variable = &env->items[i];
 
-		if (strncmp(*variable, "HOSTNAME=", 9) != 0 || strcmp(*variable + 9, cfg->hostname) != 0)
+		if (strncmp(*variable, "HOSTNAME=", 9) != 0 || strcmp(*variable + 9, drawn) != 0)
 			continue;
 		*variable = oci_arena_alloc(cfg->arena, strlen(name) + sizeof("HOSTNAME="));
 		if (!*variable)
@@ -170,14 +218,15 @@ int host_name_in_environment(const struct oci_config *cfg, struct oci_strings *e
 
 int host_name_settle(struct oci_config *cfg, const struct state_dir *dir, const char *name, struct error *err)
 {
+	const char *drawn = drawn_name(cfg, dir->id);
 	int r;
 
-	if (!host_name_is_drawn(cfg, dir->id))
+	if (!drawn)
 		return 0;
-	r = replace_files(cfg, dir, name, err);
+	r = replace_files(cfg, dir, drawn, name, err);
 	if (r == 0)
 		r = host_name_in_environment(cfg, &cfg->process.env, dir->id, name, err);
-	if (r < 0)
+	if (r < 0 || !cfg->hostname) /* a pod's, whose own name in the kernel is not only this container's */
 		return r;
 	cfg->hostname = oci_arena_strdup(cfg->arena, name);
 	return cfg->hostname ? 0 : error_set(err, ENOMEM, "out of memory");

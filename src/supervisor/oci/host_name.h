@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The name of a container's host. Engines that were told none make one of the container's id, which is drawn. It is in config.json (hostname,
- * the variable HOSTNAME) and in the files that the engine binds to /etc/hostname and /etc/hosts. In a container under control all four have
- * the name of all runs instead.
+ * The name of a container's host. Engines that were told none make one of the container's id, which is drawn. Kubernetes draws the end of the names
+ * of pods that it makes for a Job or a Deployment; the document of a container in a pod may have it in HOSTNAME only, since the pod's sandbox has set it
+ * in the kernel. It is in config.json (hostname, the variable HOSTNAME) and in the files that the engine binds to /etc/hostname and /etc/hosts. In a
+ * container under control all of them have the name of all runs instead.
  */
 #ifndef HS_SUPERVISOR_HOST_NAME_H
 #define HS_SUPERVISOR_HOST_NAME_H
@@ -10,12 +11,12 @@
 #include "oci/config.h"
 #include "supervisor/oci/state.h"
 
-/* Is the document's host name the beginning of the id, as engines cut it? */
-bool host_name_is_drawn(const struct oci_config *cfg, const char *id);
+/* The name by the document: its hostname, or, of a container in a pod, HOSTNAME. NULL: it says none. */
+const char *host_name_by_document(const struct oci_config *cfg);
 
 /*
  * Sets `name` in the document: hostname, HOSTNAME, and copies of the two files in the state directory, from which they are bound instead of
- * the engine's. Nothing where the name is not drawn from dir->id. 0 or -errno with a message.
+ * the engine's. Nothing where the name is not drawn (for the container dir->id). 0 or -errno with a message.
  */
 int host_name_settle(struct oci_config *cfg, const struct state_dir *dir, const char *name, struct error *err);
 
