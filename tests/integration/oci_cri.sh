@@ -46,15 +46,18 @@ state = "$work/ctrd/state"
   snapshotter = "native"
 [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
   runtime_type = "io.containerd.runc.v2"
+  pod_annotations = ["org.hermit.*"]
+  container_annotations = ["org.hermit.*"]
 END
 sed "s|/usr/local/bin/hermit-supervisor|$supervisor|" "$documents/containerd.toml" >>ctrd.toml
 containerd -c ctrd.toml >ctrd.log 2>&1 &
 daemon=$!
+agent=
 # Its shims outlive it, and what is mounted for a pod that was not removed.
 # shellcheck disable=SC2317 # a trap
 stop()
 {
-	kill "$daemon" 2>/dev/null
+	kill "$daemon" ${agent:+"$agent"} 2>/dev/null
 	wait "$daemon" 2>/dev/null
 	for shim in $(pgrep -f -- "-address $work/ctrd/s"); do kill "$shim"; done
 	mount | sed -n "s|.* on \($work/ctrd[^ ]*\) .*|\1|p" | sort -r | while read -r point; do umount "$point"; done
@@ -118,4 +121,20 @@ for suffix in x7k2p q4zbv; do
 done
 pod pod.yaml "$class" -- /no/such/program
 ok "a program that is missing is named" grep -q '/no/such/program' err
+
+mkdir containers
+# The node's agent: the profile is made as pod-agent.yaml says, and the container is stock runc's.
+sed -n "s/^# *\(echo '{.*}'\) |$/\1/p" "$documents/pod-agent.yaml" | sh | "$supervisor" hook precreate 2>/dev/null | jq --arg s "$work/agent.s" '.linux.seccomp | .listenerPath = $s' >hermit.json
+"$supervisor" agent --listen="$work/agent.s" --directory="$work/containers" 2>agent.log &
+agent=$!
+ok "the agent listens" until_true sh -c "[ -S agent.s ] || ! kill -0 $agent"
+for i in 1 2 3; do
+	pod pod-agent.yaml
+	expect 0 "pod-agent.yaml, run $i"
+	[ $i != 1 ] || cp out first
+	ok "pod-agent.yaml: run $i is the first again" cmp first out
+done
+ok "pod-agent.yaml: the date" grep -q '^Thu Jan  1 00:00:00 UTC 2026$' first
+kill $agent
+wait $agent
 finish

@@ -7,12 +7,13 @@
 
 run: a sandbox, the pod's one container in it (with this image, and perhaps another command), its end, the removal of both. The document
 of a RuntimeClass says the handler; without, it is the runtime's own. The container's output goes to standard output, with the
-annotations of the document given to both. Exit status: the container's. DIRECTORY: for logs.
+annotations of the document given to both. Exit status: the container's. DIRECTORY: for logs; profiles of the node are beside it.
 image: a file for `ctr image import`, made of a tree.
 """
 import hashlib
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -34,7 +35,8 @@ MESSAGES = {
     "RunPodSandboxResponse": {"pod_sandbox_id": (1, "text")},
     "ContainerMetadata": {"name": (1, "text"), "attempt": (2, "number")},
     "ImageSpec": {"image": (1, "text")},
-    "ContainerSecurity": {"namespace_options": (3, "NamespaceOption")},
+    "SecurityProfile": {"profile_type": (1, "number"), "localhost_ref": (2, "text")},
+    "ContainerSecurity": {"namespace_options": (3, "NamespaceOption"), "seccomp": (15, "SecurityProfile")},
     "LinuxContainerConfig": {"security_context": (2, "ContainerSecurity")},
     "ContainerConfig": {"metadata": (1, "ContainerMetadata"), "image": (2, "ImageSpec"), "command": (3, "[text]"), "args": (4, "[text]"),
                         "labels": (9, "map"), "annotations": (10, "map"), "log_path": (11, "text"), "linux": (15, "LinuxContainerConfig")},
@@ -51,6 +53,7 @@ MESSAGES = {
     "RemovePodSandboxResponse": {},
 }
 OWN, EXITED = 1, 2  # NamespaceMode CONTAINER; CONTAINER_EXITED
+PROFILES = {"RuntimeDefault": 0, "Unconfined": 1, "Localhost": 2}
 
 
 def varint(n):
@@ -125,6 +128,16 @@ def call(socket, method, **request):
     return decode(method + "Response", done.stdout[5:])
 
 
+def run_container(socket, sandbox, sandbox_config, config):
+    made = call(socket, "CreateContainer", pod_sandbox_id=sandbox, sandbox_config=sandbox_config, config=config)["container_id"]
+    call(socket, "StartContainer", container_id=made)
+    status = {}
+    while status.get("state", 0) != EXITED:
+        time.sleep(0.05)
+        status = call(socket, "ContainerStatus", container_id=made)["status"]
+    return status
+
+
 def run(socket, pod, image, directory, runtime_class, command):
     container = pod["spec"]["containers"][0]
     annotations = pod["metadata"].get("annotations", {})
@@ -136,21 +149,22 @@ def run(socket, pod, image, directory, runtime_class, command):
         "hostname": name, "log_directory": directory, "labels": labels, "annotations": annotations,
         "linux": {"security_context": {"namespace_options": namespaces}},
     }
+    asked = container.get("securityContext", {}).get("seccompProfile", {"type": "Unconfined"})
+    profile = {"profile_type": PROFILES[asked["type"]]}
+    if "localhostProfile" in asked:
+        profile["localhost_ref"] = os.path.join(os.path.dirname(directory), asked["localhostProfile"])
     handler = {"runtime_handler": runtime_class["handler"]} if runtime_class else {}
     sandbox = call(socket, "RunPodSandbox", config=config, **handler)["pod_sandbox_id"]
-    made = call(socket, "CreateContainer", pod_sandbox_id=sandbox, sandbox_config=config, config={
-        "metadata": {"name": container["name"], "attempt": 0}, "image": {"image": image},
-        "command": command or container.get("command", []), "args": [] if command else container.get("args", []),
-        "labels": labels, "annotations": annotations, "log_path": "log",
-        "linux": {"security_context": {"namespace_options": namespaces}},
-    })["container_id"]
-    call(socket, "StartContainer", container_id=made)
-    status = {}
-    while status.get("state", 0) != EXITED:
-        time.sleep(0.05)
-        status = call(socket, "ContainerStatus", container_id=made)["status"]
-    call(socket, "StopPodSandbox", pod_sandbox_id=sandbox)
-    call(socket, "RemovePodSandbox", pod_sandbox_id=sandbox)
+    try:
+        status = run_container(socket, sandbox, config, {
+            "metadata": {"name": container["name"], "attempt": 0}, "image": {"image": image},
+            "command": command or container.get("command", []), "args": [] if command else container.get("args", []),
+            "labels": labels, "annotations": annotations, "log_path": "log",
+            "linux": {"security_context": {"namespace_options": namespaces, "seccomp": profile}},
+        })
+    finally:
+        call(socket, "StopPodSandbox", pod_sandbox_id=sandbox)
+        call(socket, "RemovePodSandbox", pod_sandbox_id=sandbox)
     with open(directory + "/log", encoding="utf-8") as log:
         for line in log:  # "TIME STREAM TAG text"
             _, stream, tag, text = line.rstrip("\n").split(" ", 3)
