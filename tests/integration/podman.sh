@@ -114,13 +114,15 @@ for runtime in runc crun; do
 	container $runtime $runtime-p1 -- python3 /vary.py
 	container $runtime $runtime-p2 -- python3 /vary.py
 	ok "$runtime: different without the annotation" [ "$(md5sum <out.$runtime-p1)" != "$(md5sum <out.$runtime-p2)" ]
-	pids=
+	pids=()
 	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 		container $runtime $runtime-m$i $on -- python3 /vary.py &
-		pids="$pids $!"
+		pids[i]=$!
 	done
-	# shellcheck disable=SC2086
-	wait $pids
+	for i in "${!pids[@]}"; do
+		wait "${pids[i]}"
+		ok "$runtime: one of twenty at once ends well" ended "$runtime-m$i" $?
+	done
 	ok "$runtime: twenty at once" [ "$(md5sum out.$runtime-1 out.$runtime-m* | cut -c 1-32 | sort -u | wc -l)" = 1 ]
 	ok "$runtime: all of them" [ "$(ls out.$runtime-m* | wc -l)" = 20 ]
 
