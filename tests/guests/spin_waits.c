@@ -219,6 +219,27 @@ static void wait_handler(void)
 	printf("signal %d\n", handled);
 }
 
+/* Busy for long, with signals that wait: what steps make is no such signal. */
+static void wait_pending(void)
+{
+	static const struct timespec at_once;
+	volatile unsigned long count = 0;
+	siginfo_t info[2] = { 0 };
+	sigset_t trap;
+	int first, second;
+
+	(void)sigemptyset(&trap);
+	(void)sigaddset(&trap, SIGTRAP);
+	(void)sigprocmask(SIG_BLOCK, &trap, NULL);
+	(void)pthread_kill(pthread_self(), SIGTRAP);
+	(void)kill(getpid(), SIGTRAP);
+	while (count < 100000000)
+		count++;
+	first = sigtimedwait(&trap, &info[0], &at_once);
+	second = sigtimedwait(&trap, &info[1], &at_once);
+	printf("signals %d %d, codes %d %d, then %d\n", first, second, info[0].si_code, info[1].si_code, sigtimedwait(&trap, NULL, &at_once));
+}
+
 static void wait_itimer(int which, int signo)
 {
 	struct itimerval timer = { .it_value = { .tv_usec = 30000 } };
@@ -379,6 +400,7 @@ static const struct {
 	{ "flag", wait_flag },
 	{ "restored", wait_restored },
 	{ "handler", wait_handler },
+	{ "pending", wait_pending },
 	{ "itimer-real", wait_itimer_real },
 	{ "itimer-virtual", wait_itimer_virtual },
 	{ "itimer-prof", wait_itimer_prof },

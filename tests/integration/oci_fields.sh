@@ -355,7 +355,8 @@ if command -v setpriv >/dev/null; then
 		| .linux.namespaces = (.linux.namespaces | map(select(.type != "user"))) + [{type: "user"}]
 		| .linux.uidMappings = [{containerID: 0, hostID: 65534, size: 1}] | .linux.gidMappings = [{containerID: 0, hostID: 65534, size: 1}]
 		| .mounts |= map(if .options then .options -= ["gid=5"] else . end)' user/config.json >user/new && mv user/new user/config.json
-	user=(setpriv --reuid=65534 --regid=65534 --clear-groups env XDG_RUNTIME_DIR="$work/user" "$work/bin/hermit-supervisor")
+	echo '{}' >defaults.json # the installation, too
+	user=(setpriv --reuid=65534 --regid=65534 --clear-groups env XDG_RUNTIME_DIR="$work/user" "$work/bin/hermit-supervisor" --defaults "$work/defaults.json")
 	status=0
 	timeout "$(at_most 60)" "${user[@]}" create --bundle user --pid-file user/pid u <in >user.out 2>&1 || status=$?
 	cp user.out err

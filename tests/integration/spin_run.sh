@@ -7,7 +7,7 @@
 # shellcheck source=tests/support/load.sh
 . "$top_srcdir/tests/support/load.sh"
 runs=${HERMIT_SPIN_RUNS:-4}
-waits=${HERMIT_SPIN_WAITS:-spinlock test-and-set compare-and-swap ticket flag restored handler itimer-real itimer-virtual \
+waits=${HERMIT_SPIN_WAITS:-spinlock test-and-set compare-and-swap ticket flag restored handler pending itimer-real itimer-virtual \
 	itimer-prof itimer-ticks tsc tsc-flag shared}
 CC=${CC##ccache } # a small program
 # shellcheck disable=SC2086
@@ -53,6 +53,11 @@ for timer in real virtual prof; do
 	grep -q ' at 120\.03' out || fail "itimer-$timer: not after 30 ms"
 	grep -q '^processor time 0\.030' out || fail "itimer-$timer: spinning is no processor time"
 done
+
+run "$hermit" run -- ./spin_waits pending
+expect_out "signals 5 5, codes 0 0, then -1" "signals that wait"
+run ./spin_waits pending
+expect_out "signals 5 5, codes 0 0, then -1" "signals that wait, natively"
 
 # Nobody will ever change what it waits for.
 run "$hermit" run -- ./spin_waits nobody

@@ -9,6 +9,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -247,12 +248,24 @@ static bool unblock_trap(pid_t tid, uint64_t *ret_mask)
 	return ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof(open), &open) == 0;
 }
 
+/* One that is blocked and waits would be taken at the first step, in the place of the step's own. */
+static bool has_waiting_trap(struct notify *n, const struct notify_task *t)
+{
+	struct signal_state state;
+
+	return notify_signal_state(&n->guest, t->number, &state) < 0 || (state.thread_pending | state.process_pending) & 1ull << (SIGTRAP - 1);
+}
+
 static int look_through(struct look *look)
 {
 	uint64_t mask = 0;
-	bool unblocked = unblock_trap(look->t->tid, &mask);
-	int r = step_through(look);
+	bool unblocked;
+	int r;
 
+	if (has_waiting_trap(look->n, look->t))
+		return LOOKED_IN_VAIN;
+	unblocked = unblock_trap(look->t->tid, &mask);
+	r = step_through(look);
 	if (unblocked)
 		(void)ptrace(PTRACE_SETSIGMASK, look->t->tid, (void *)sizeof(mask), &mask); /* unless it is dying */
 	return r;
