@@ -352,6 +352,14 @@ static void check_memory(void)
 	pages[0] = area + PAGE;
 	pages[1] = (void *)8;
 	CHECK(syscall(SYS_move_pages, 0, 2, pages, NULL, status, 0) == 0 && status[0] == 0 && status[1] == -EFAULT);
+	/* Below vm.mmap_min_addr, whatever that of the host is. */
+	CHECK_ERRNO((long)mmap((void *)4096, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), EPERM);
+	CHECK_ERRNO((long)mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), EPERM);
+	CHECK_ERRNO((long)mmap((void *)61440, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0), EPERM);
+	CHECK_ERRNO((long)mmap((void *)100, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), EINVAL);
+	CHECK((long)mmap((void *)65536, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == 65536);
+	CHECK_ERRNO((long)mremap((void *)65536, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)4096), EPERM);
+	CHECK(munmap((void *)65536, 4096) == 0);
 }
 
 int main(int argc, char **argv)

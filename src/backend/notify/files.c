@@ -254,6 +254,8 @@ int notify_handle_list(struct guest *g, int handle, struct dir_entry **ret_entri
 		r = add(&list, entry);
 	if (r == 0 && errno)
 		r = -errno;
+	else if (r == 0 && !list.n)
+		r = -ENOENT; /* it has been removed, which the C library takes for an end */
 	if (r == 0)
 		r = join(&list, ret_entries, ret_n);
 	if (r == 0)

@@ -81,6 +81,15 @@ static int code_is_mapped(struct engine *e, struct task *t, struct verdict *v)
 	return r;
 }
 
+/*
+ * Nobody maps memory below mmap_min_addr without CAP_SYS_RAWIO over the host (security/commoncap.c: cap_mmap_addr), whose the number is, and with the caller's
+ * rights the guest would have that. Addresses that are wrong in themselves, as of part of a page, are for the kernel to refuse.
+ */
+static bool is_too_low(uint64_t address)
+{
+	return address < MACHINE_LOWEST_ADDRESS && address % MACHINE_PAGE == 0;
+}
+
 int handle_mem_mmap(struct engine *e, struct task *t, struct verdict *v)
 {
 	uint32_t prot = (uint32_t)t->call.args[2], flags = (uint32_t)t->call.args[3];
@@ -88,11 +97,22 @@ int handle_mem_mmap(struct engine *e, struct task *t, struct verdict *v)
 
 	if (t->call.done)
 		return code_is_mapped(e, t, v);
+	if (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE) && flags & MAP_ANONYMOUS && flags & MAP_TYPE && t->call.args[1] && is_too_low(t->call.args[0]))
+		return verdict_errno(v, EPERM);
 	if (is_shared(flags) && prot & PROT_WRITE && !(flags & MAP_ANONYMOUS))
 		r = note_shared_file(e, t);
 	if (r < 0)
 		return r;
 	return makes_code(e, prot) ? verdict_hook(v) : verdict_continue(v);
+}
+
+int handle_mem_mremap(struct engine *e, struct task *t, struct verdict *v)
+{
+	const uint64_t *a = t->call.args;
+
+	if (a[3] == (MREMAP_MAYMOVE | MREMAP_FIXED) && a[0] % MACHINE_PAGE == 0 && a[2] && is_too_low(a[4]))
+		return verdict_errno(v, EPERM);
+	return handle_plain(e, t, v);
 }
 
 /* Only with PROT_EXEC does it come here. */

@@ -13,7 +13,7 @@ struct task;
 #define MACHINE_RELEASE "6.12.0"
 #define MACHINE_HARDWARE "x86_64"
 #define MACHINE_DOMAIN "(none)"
-enum { MACHINE_TEXT_SIZE = 65, MACHINE_HZ = 100, MACHINE_PAGE = 4096 };
+enum { MACHINE_TEXT_SIZE = 65, MACHINE_HZ = 100, MACHINE_PAGE = 4096, MACHINE_LOWEST_ADDRESS = 65536 /* vm.mmap_min_addr */ };
 
 /* "#1 SMP PREEMPT_DYNAMIC Thu Jan  1 00:00:00 UTC 2026": built at the run's epoch. */
 void machine_version(const struct engine *e, char text[MACHINE_TEXT_SIZE]);

@@ -138,7 +138,7 @@ static const struct procfs_row rows[] = {
 	{ .pattern = "vm/overcommit_ratio", .action = PROCFS_TEXT, .text = "50\n" },
 	{ .pattern = "vm/overcommit_kbytes", .action = PROCFS_TEXT, .text = "0\n" },
 	{ .pattern = "vm/max_map_count", .action = PROCFS_TEXT, .text = "65530\n" },
-	{ .pattern = "vm/mmap_min_addr", .action = PROCFS_TEXT, .text = "65536\n" },
+	{ .pattern = "vm/mmap_min_addr", .action = PROCFS_TEXT, .text = "65536\n" }, /* MACHINE_LOWEST_ADDRESS */
 	{ .pattern = "vm/mmap_rnd_bits", .action = PROCFS_TEXT, .text = "28\n" },
 	{ .pattern = "vm/legacy_va_layout", .action = PROCFS_TEXT, .text = "0\n" },
 	{ .pattern = "vm/swappiness", .action = PROCFS_TEXT, .text = "60\n" },
