@@ -175,10 +175,25 @@ static bool sysctl_matches(const char *row, const char *path)
 	return row[n - 1] == '/' ? strncmp(row, path, n) == 0 : strcmp(row, path) == 0;
 }
 
+int oci_sysctl_namespace(const char *name, enum oci_namespace_type *ret)
+{
+	char below[512];
+
+	if (oci_sysctl_path(name, below, sizeof(below)) < 0)
+		return -EINVAL;
+	for (size_t i = 0; i < ARRAY_SIZE(sysctls); i++) {
+		if (!sysctl_matches(sysctls[i].path, below))
+			continue;
+		*ret = sysctls[i].type;
+		return 0;
+	}
+	return -ENOENT;
+}
+
 static int check_sysctl(const struct oci_config *cfg, const char *name, struct oci_problem *p)
 {
+	enum oci_namespace_type type = OCI_NS_USER;
 	char path[256], below[512];
-	size_t i;
 
 	(void)snprintf(path, sizeof(path), "linux.sysctl.%s", name);
 	if (oci_sysctl_path(name, below, sizeof(below)) < 0)
@@ -187,12 +202,10 @@ static int check_sysctl(const struct oci_config *cfg, const char *name, struct o
 		return fail(p, path, "conflicts with hostname, which is the place to set it");
 	if (strcmp(below, "kernel/domainname") == 0 && cfg->domainname)
 		return fail(p, path, "conflicts with domainname");
-	for (i = 0; i < ARRAY_SIZE(sysctls) && !sysctl_matches(sysctls[i].path, below); i++)
-		;
-	if (i == ARRAY_SIZE(sysctls))
+	if (oci_sysctl_namespace(name, &type) < 0)
 		return fail(p, path, "does not belong to a namespace, so it would change the host");
-	if (!has_namespace(cfg, sysctls[i].type))
-		return fail(p, path, "needs a %s namespace", oci_namespace_name(sysctls[i].type));
+	if (!has_namespace(cfg, type))
+		return fail(p, path, "needs a %s namespace", oci_namespace_name(type));
 	return 0;
 }
 

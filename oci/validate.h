@@ -23,4 +23,7 @@ int oci_resources_validate(const struct oci_resources *resources, const char *pr
 /* In addition: is there something to start? A config may be created without (runtime-spec, config.md, Process). */
 int oci_config_validate_start(const struct oci_config *cfg, struct oci_problem *ret_problem);
 
+/* Which kind of namespace a sysctl belongs to. -ENOENT: none, it is the host's; -EINVAL: that is no name of one. */
+int oci_sysctl_namespace(const char *name, enum oci_namespace_type *ret);
+
 #endif

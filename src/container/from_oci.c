@@ -14,11 +14,13 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "oci/arena.h"
+#include "oci/validate.h"
 
 static int no_memory(struct error *err)
 {
@@ -348,6 +350,41 @@ static int take_namespaces(const struct oci_config *cfg, struct oci_arena *arena
 	return 0;
 }
 
+/* A path can name the namespace that we are in: what is set there would be set for the host. */
+static bool is_hosts_by_path(const struct oci_config *cfg, enum oci_namespace_type type)
+{
+	const struct oci_namespace *ns = &cfg->linux_.namespaces[type];
+
+	return ns->present && ns->path && is_own_namespace(type, ns->path);
+}
+
+static int check_hosts_names(const struct oci_config *cfg, struct error *err)
+{
+	struct utsname now;
+
+	if (!is_hosts_by_path(cfg, OCI_NS_UTS) || uname(&now) < 0)
+		return 0;
+	if (cfg->hostname && strcmp(cfg->hostname, now.nodename) != 0)
+		return error_set(err, EINVAL, "hostname: the uts namespace %s is the host's own", cfg->linux_.namespaces[OCI_NS_UTS].path);
+	if (cfg->domainname && strcmp(cfg->domainname, now.domainname) != 0)
+		return error_set(err, EINVAL, "domainname: the uts namespace %s is the host's own", cfg->linux_.namespaces[OCI_NS_UTS].path);
+	return 0;
+}
+
+static int check_hosts_sysctls(const struct oci_config *cfg, struct error *err)
+{
+	const struct oci_pairs *sysctls = &cfg->linux_.sysctl;
+
+	for (size_t i = 0; i < sysctls->count; i++) {
+		enum oci_namespace_type type;
+
+		if (oci_sysctl_namespace(sysctls->items[i].key, &type) == 0 && is_hosts_by_path(cfg, type))
+			return error_set(err, EINVAL, "linux.sysctl.%s: the %s namespace %s is the host's own", sysctls->items[i].key,
+					 oci_namespace_name(type), cfg->linux_.namespaces[type].path);
+	}
+	return 0;
+}
+
 static struct container_time_offset take_offset(const struct oci_time_offset *from)
 {
 	return (struct container_time_offset){ .set = from->set,
@@ -370,6 +407,10 @@ static int take_linux(const struct oci_config *cfg, struct oci_arena *arena, str
 	spec->monotonic_offset = take_offset(&l->time_monotonic);
 	spec->boottime_offset = take_offset(&l->time_boottime);
 	r = take_namespaces(cfg, arena, spec, err);
+	if (r == 0)
+		r = check_hosts_names(cfg, err);
+	if (r == 0)
+		r = check_hosts_sysctls(cfg, err);
 	if (r == 0)
 		r = take_maps(&l->uid_mappings, &l->gid_mappings, arena, &spec->maps, err);
 	if (r == 0)

@@ -271,6 +271,19 @@ kept" "NOTIFY_SOCKET: a socket of the container's own, in a directory that it ca
 fi
 
 # ---- namespaces and mounts ----
+# the host's own ones by path: nothing is set there
+unshare --uts --net sh -c 'hostname theirs; exec sleep 1000' &
+theirs=$!
+until_true sh -c '[ "$(nsenter -t "$1" -u uname -n 2>/dev/null)" = theirs ]' sh $theirs
+for field in '.hostname = "other"' '.hostname = "theirs" | .domainname = "other"' '.hostname = "theirs" | .linux.sysctl = {"net.ipv4.ip_unprivileged_port_start": "999"}'; do
+	bundle hosts true "$field | .linux.namespaces |= map(if .type == \"uts\" or .type == \"network\" then .path = \"/proc/$theirs/ns/\" + (if .type == \"uts\" then \"uts\" else \"net\" end) else . end)"
+	run nsenter -t $theirs -u -n "$work/rt" run --bundle hosts hosts
+	expect 1 "the host's own namespaces: $field"
+	expect_err_has "^hermit-supervisor: (hostname|domainname|linux.sysctl.net.ipv4.ip_unprivileged_port_start): the (uts|network) namespace /proc/$theirs/ns/.* is the host's own" "the host's own namespaces: $field"
+	run rt run --bundle hosts hosts
+	expect 0 "the same of others: $field"
+done
+kill $theirs
 bundle tim 'cut -d. -f1 /proc/uptime' '.linux.namespaces += [{type: "time"}] | .linux.timeOffsets = {boottime: {secs: 5000000}, monotonic: {secs: 5000000}}
 	| .annotations["org.hermit.off"] = "true"'
 run rt run --bundle tim tim
