@@ -54,6 +54,27 @@ jq -S 'del(.linux.seccomp, .linux.namespaces, .linux.devices, .hostname, .proces
 jq -S 'del(.linux.seccomp, .linux.namespaces, .linux.devices, .hostname, .process.env)' out >got
 ok "nothing else is changed" cmp want got
 
+# Files that the engine binds, with the name in them: copies beside them.
+printf 4f6c1e >engine-hostname
+printf '127.0.0.1\tlocalhost\n10.88.0.2\t4f6c1e given quick_fox\n' >engine-hosts
+chmod 640 engine-hosts
+jq --arg d "$work" '.mounts += [{"destination": "/etc/hostname", "type": "bind", "source": "\($d)/engine-hostname", "options": ["bind"]},
+	{"destination": "/etc/hosts", "type": "bind", "source": "\($d)/engine-hosts", "options": ["bind"]},
+	{"destination": "/etc/other", "type": "bind", "source": "\($d)/engine-hosts", "options": ["bind"]}]' base.json >files.json
+hook precreate <files.json
+ok "files: the copies are bound" [ "$(value '[.mounts[] | .source | strings | select(contains("engine-")) | sub(".*/"; "")]')" = \
+	'["engine-hostname.hermit","engine-hosts.hermit","engine-hosts"]' ]
+ok "files: the name of the host" [ "$(cat engine-hostname.hermit)" = hermit ]
+ok "files: hosts(5)" [ "$(cat engine-hosts.hermit)" = "$(printf '127.0.0.1\tlocalhost\n10.88.0.2\thermit given')" ]
+ok "files: the engine's own are as they were" [ "$(cat engine-hostname; grep -c 4f6c1e engine-hosts)" = 4f6c1e1 ]
+ok "files: the rights" [ "$(stat -c %a engine-hosts.hermit)" = 640 ]
+hook precreate <files.json
+expect 0 "files: once more"
+rm engine-hosts
+hook precreate <files.json
+expect 0 "files: one that is missing is the runtime's to say"
+rm -f engine-*
+
 hook precreate < <(jq 'del(.linux.seccomp)' base.json)
 expect 0 "no profile"
 ok "no profile: few calls are notified" [ "$(value '[.linux.seccomp.syscalls[] | select(.action == "SCMP_ACT_NOTIFY") | .names[]] | sort')" = \

@@ -114,6 +114,11 @@ for runtime in runc crun; do
 	container $runtime $runtime-p1 -- python3 /vary.py
 	container $runtime $runtime-p2 -- python3 /vary.py
 	ok "$runtime: different without the annotation" [ "$(md5sum <out.$runtime-p1)" != "$(md5sum <out.$runtime-p2)" ]
+	# shellcheck disable=SC2016 # for the container's shell
+	container $runtime $runtime-names $on -- /bin/sh -c 'echo $(hostname) $(cat /etc/hostname) $(cat /proc/sys/kernel/hostname) $HOSTNAME; cut -f2- /etc/hosts'
+	ok "$runtime: one name of the host" [ "$(head -n 1 out.$runtime-names)" = "hermit hermit hermit hermit" ]
+	ok "$runtime: hosts(5) has it" grep -qw hermit out.$runtime-names
+	ok "$runtime: and not the container's id or name" [ "$(grep -cE '[0-9a-f]{12}|_' out.$runtime-names)" = 0 ]
 	pids=()
 	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 		container $runtime $runtime-m$i $on -- python3 /vary.py &

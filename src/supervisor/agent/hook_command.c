@@ -22,6 +22,7 @@
 #include "oci/state.h"
 #include "supervisor/oci/bundle.h"
 #include "supervisor/agent/hook_config.h"
+#include "supervisor/agent/hook_files.h"
 #include "supervisor/options/options.h"
 
 enum { MAX_DOCUMENT = 16 << 20, STATUS_FAILED = 1, PATH_SIZE = 4096 };
@@ -134,6 +135,8 @@ static int precreate(const struct hook_request *request, struct error *err)
 		r = is_wanted(text, len, &wanted, err);
 	if (r == 0 && wanted)
 		r = rewrite(request, text, len, &changed, err);
+	if (r == 0 && changed)
+		r = hook_files_rewrite(text, &changed, err);
 	if (r < 0)
 		return r;
 	r = fd_write_full(STDOUT_FILENO, changed ? changed : text, changed ? strlen(changed) : len);

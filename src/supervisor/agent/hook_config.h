@@ -8,7 +8,7 @@
  *	                   socket; only the x86-64 architecture is left
  *	linux.namespaces   those of processes, mounts, host name and System V objects are made when they are missing
  *	linux.devices      clocks and random sources of the machine are left out
- *	hostname, HOSTNAME the name that the engine shows
+ *	hostname, HOSTNAME the name that the engine shows (files with it: hook_files.h)
  */
 #ifndef HS_SUPERVISOR_HOOK_CONFIG_H
 #define HS_SUPERVISOR_HOOK_CONFIG_H
