@@ -119,4 +119,6 @@ for signal in URG WINCH CONT; do
 	pestered $signal
 	expect_out "3000 messages in 1000 calls" "SIG$signal, which is ignored, disturbs no call"
 done
+pestered USR1 handled
+expect_out "3000 messages, handled: 1" "a signal that is handled loses no message"
 finish

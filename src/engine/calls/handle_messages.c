@@ -213,7 +213,6 @@ static int receive_part(struct engine *e, struct task *t, const struct fd_info *
 	args[AT_TIMEOUT] = 0;
 	r = set_args(e, t, args);
 	if (r == -EBUSY && !t->messages.moved) { /* a signal is on its way: as if it had come first */
-		t->messages.on = false;
 		signals_changed(e, t->process);
 		return verdict_block(v);
 	}
