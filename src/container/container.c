@@ -58,7 +58,19 @@ bool container_is_in_host_network(const struct container_spec *spec)
 	return true;
 }
 
-/* Process 1 waits for this when it has cgroups to be in or maps to get. If it has ended before, what it said about that comes next. */
+/* Has process 1 said why it ends, or ended without a word? */
+static bool has_failed(const struct container *c)
+{
+	struct channel_message message;
+	ssize_t n = recv(c->channel, &message, sizeof(message), MSG_PEEK | MSG_DONTWAIT);
+
+	return n == 0 || (n == sizeof(message) && message.kind == CHANNEL_ERROR);
+}
+
+/*
+ * Process 1 waits for this when it has cgroups to be in or maps to get. If it has ended before, what it said about that comes next, and not that it
+ * could not be admitted.
+ */
 static int admit(const struct container_spec *spec, const struct container *c, const struct child_ends *ends,
 		 struct error *err)
 {
@@ -80,8 +92,9 @@ static int admit(const struct container_spec *spec, const struct container *c, c
 	}
 	if (r == 0 && (ends->namespaces & CLONE_NEWUSER))
 		r = userns_write_maps(c->init_pid, &spec->maps, err);
-	if (r == 0)
-		r = channel_send(c->channel, &go);
+	if (r < 0)
+		return has_failed(c) ? 0 : r;
+	r = channel_send(c->channel, &go);
 	return r == -EPIPE ? 0 : r;
 }
 

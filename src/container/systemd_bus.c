@@ -38,6 +38,7 @@ static struct {
 struct systemd_bus {
 	sd_bus *bus;
 	bool client; /* of a bus; else a connection to systemd itself */
+	bool subscribed;
 };
 
 static int load(struct error *err)
@@ -343,6 +344,15 @@ static int wait_for_job(struct systemd_bus *bus, struct job *job)
 	return r < 0 ? r : 0;
 }
 
+/* To the ends of jobs. Twice is an error on a bus. */
+static int subscribe(struct systemd_bus *bus)
+{
+	int r = bus->subscribed ? 0 : lib.sd_bus_call_method(bus->bus, SERVICE, OBJECT, MANAGER, "Subscribe", NULL, NULL, NULL);
+
+	bus->subscribed = r >= 0;
+	return r;
+}
+
 /* A call whose answer is a job, and what becomes of it. */
 static int call_job(struct systemd_bus *bus, sd_bus_message *m, const char *doing, const char *unit, sd_bus_error *said, struct error *err)
 {
@@ -353,7 +363,7 @@ static int call_job(struct systemd_bus *bus, sd_bus_message *m, const char *doin
 
 	r = lib.sd_bus_match_signal(bus->bus, &job.slot, bus->client ? SERVICE : NULL, OBJECT, MANAGER, "JobRemoved", on_removed, &job);
 	if (r >= 0)
-		r = lib.sd_bus_call_method(bus->bus, SERVICE, OBJECT, MANAGER, "Subscribe", NULL, NULL, NULL);
+		r = subscribe(bus);
 	if (r >= 0)
 		r = lib.sd_bus_call(bus->bus, m, 0, said, &reply);
 	if (r >= 0)

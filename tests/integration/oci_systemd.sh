@@ -182,6 +182,20 @@ equal /system.slice/hermit-two.scope "$(group_of "$(field two .init.pid)")" "$sa
 run rt delete --force two
 expect 0 "$say: delete --force"
 ok "$say: delete --force: the scope" unit_is_gone hermit-two.scope
+# fails_before ID: leaves a scope that has failed, with the name of the container's
+fails_before()
+{
+	systemd-run -q --scope --unit="hermit-$1" -p RuntimeMaxSec=0.1 sleep 5000 2>/dev/null
+	until_true test "$(property "hermit-$1.scope" ActiveState)" = failed
+	equal failed "$(property "hermit-$1.scope" ActiveState)" "$say: a failed scope"
+}
+fails_before two
+run rt --cgroup-manager systemd run --bundle two two
+expect_out hi "$say: a failed scope has the name"
+bundle three 'echo hi' '.linux.namespaces += [{type: "time", path: "/proc/self/ns/mnt"}]'
+run rt --systemd-cgroup run --bundle three three
+expect 1 "$say: process 1 ends before it is admitted"
+expect_err_has namespace "$say: process 1 ends before it is admitted, and its words are said"
 bundle three 'echo hi' '.linux.cgroupsPath = "/some/where"'
 run rt --systemd-cgroup run --bundle three three
 expect 1 "$say: a path of cgroupfs"
@@ -217,6 +231,9 @@ fi
 export DBUS_SYSTEM_BUS_ADDRESS=unix:path=/run/dbus/system_bus_socket
 run rt --systemd-cgroup run --bundle two bus
 expect_out hi "$say: over the bus"
+fails_before bus
+run rt --systemd-cgroup run --bundle two bus
+expect_out hi "$say: over the bus, where a failed scope has the name"
 export DBUS_SYSTEM_BUS_ADDRESS=unix:path=/run/nobody
 run rt --systemd-cgroup run --bundle two bus
 expect_err_has "systemd cannot be reached at unix:path=/run/nobody .*: use --cgroup-manager=cgroupfs" "$say: a bus that is not there"
