@@ -176,6 +176,17 @@ for what in "removed $PWD/gone" "symbolic link $PWD/link" "file $PWD/f8" "file $
 	ok "changed files: $what" [ "$(jq -r '.changed[] | "\(.what) \(.path)"' verdict.json | grep -cxF "$what")" = 1 ]
 done
 rm gone
+# What is no UTF-8, in arguments and names, is in documents all the same; what would drive a terminal is not written to one.
+run "$hermit" run -q --report=report.json --env=A=$'\xfe' -- true
+expect 0 "bytes that are no text: --report"
+run "$hermit" run -q --verify --verify-json=verdict.json --env=A=$'\xfe' -- sh -c 'touch "$1"' sh $'e\033[31m\xff'
+expect 0 "bytes that are no text: --verify-json"
+for file in verdict report; do
+	ok "bytes that are no text: $file" [ "$(jq -r .command $file.json | grep -cF -e '--env=A=\xfe' )" = 1 ]
+done
+ok "bytes that are no text: the name of a file" [ "$(jq -r '.changed[0].path' verdict.json)" = "$PWD/e"$'\033''[31m\xff' ]
+ok "a file's name drives no terminal" grep -qF "  file: $PWD/e\x1b[31m\xff" ../err
+rm report.json
 [ "$(id -u)" != 0 ] || user="setpriv --reuid=65534 --regid=65534 --clear-groups"
 mkdir ../elsewhere && chmod 777 ../elsewhere
 # shellcheck disable=SC2086 # words

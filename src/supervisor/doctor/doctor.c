@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "supervisor/doctor/probes.h"
+#include "supervisor/json_text.h"
 
 /* Not what a probe needs, but what one that hangs gets: a busy host is no reason to say that something is missing. */
 enum { PROBE_LIMIT_MS = 30000 };
@@ -229,8 +230,8 @@ static json_t *finding_to_json(const struct finding *f)
 {
 	const char *meaning = f->probe->meaning[f->result];
 
-	return json_pack("{s:s, s:s, s:s, s:b, s:s, s:s}", "name", f->probe->name, "title", f->probe->title, "result",
-			 result_words[f->result], "required", f->probe->required, "detail", f->detail, "meaning",
+	return json_pack("{s:s, s:s, s:s, s:b, s:o, s:s}", "name", f->probe->name, "title", f->probe->title, "result",
+			 result_words[f->result], "required", f->probe->required, "detail", json_text(f->detail), "meaning",
 			 meaning ? meaning : "");
 }
 

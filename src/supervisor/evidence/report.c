@@ -12,6 +12,7 @@
 #include "base/parse.h"
 #include "config.h"
 #include "engine/policy/policy.h"
+#include "supervisor/json_text.h"
 
 static const char *const class_names[] = {
 	[CLASS_UNLISTED] = "unlisted", [CLASS_PASS] = "pass",	    [CLASS_ORDER] = "order",
@@ -111,7 +112,7 @@ static json_t *faults_to_json(const struct run_report *report)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < report->options->faults.count && i < FAULTS_MAX; i++)
-		(void)json_array_append_new(list, json_pack("{s:s, s:o}", "fault", report->options->faults.items[i], "struck",
+		(void)json_array_append_new(list, json_pack("{s:o, s:o}", "fault", json_text(report->options->faults.items[i]), "struck",
 							    number(report->result->stats.faults[i])));
 	return list;
 }
@@ -130,8 +131,8 @@ static json_t *uncontrolled_to_json(const struct tally *tally)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < tally->n; i++)
-		(void)json_array_append_new(list, json_pack("{s:s, s:s, s:o}", "what", tally->items[i].what, "where",
-							    tally->items[i].where, "count", number(tally->items[i].count)));
+		(void)json_array_append_new(list, json_pack("{s:o, s:o, s:o}", "what", json_text(tally->items[i].what), "where",
+							    json_text(tally->items[i].where), "count", number(tally->items[i].count)));
 	return list;
 }
 
@@ -155,8 +156,8 @@ char *report_to_json(const struct run_report *report)
 
 	if (!command || run_options_fingerprint(report->options, fingerprint) < 0)
 		return NULL;
-	root = json_pack("{s:s, s:i, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "format",
-			 "hermit-run-report", "version", 1, "tool", PACKAGE_VERSION, "command", command, "config", fingerprint,
+	root = json_pack("{s:s, s:i, s:s, s:o, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "format",
+			 "hermit-run-report", "version", 1, "tool", PACKAGE_VERSION, "command", json_text(command), "config", fingerprint,
 			 "seed", number(report->options->seed), "end", run_end_name(result->end), "guest", status_to_json(result),
 			 "turns", number(result->turns), "virtual_ns", number(result->virtual_ns), "real_ns",
 			 number(result->real_ns), "calls", calls_to_json(stats), "instructions",
@@ -164,7 +165,7 @@ char *report_to_json(const struct run_report *report)
 			 preemption_to_json(result), "faults", faults_to_json(report), "signals",
 			 number(stats->signals), "births", number(stats->births), "execs", number(stats->execs), "deaths",
 			 number(stats->deaths), "netlink", netlink_to_json(&stats->netlink), "uncontrolled", uncontrolled_to_json(report->uncontrolled));
-	if (root && report->image && json_object_set_new(root, "image", json_string(report->image)) < 0)
+	if (root && report->image && json_object_set_new(root, "image", json_text(report->image)) < 0)
 		root = (json_decref(root), NULL);
 	if (root)
 		text = json_dumps(root, JSON_INDENT(2));

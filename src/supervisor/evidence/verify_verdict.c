@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "config.h"
+#include "supervisor/json_text.h"
 #include "trace/log_text.h"
 
 enum { CHANGES_SAID = 10 };
@@ -39,20 +40,17 @@ static void say_different(const struct verify *v)
 	(void)fprintf(stderr, "kept: output and logs in %s, changed files in %s\n", v->dir, v->layers);
 }
 
-/* Text of the guest's, as it can be shown and written as JSON. */
-static const char *clean(const char *text, char buf[LOG_TEXT_MAX + 1])
-{
-	(void)log_text_clean(text, buf, LOG_TEXT_MAX + 1);
-	return buf;
-}
-
 static void say_changes(const struct verify *v)
 {
 	const struct changes *c = &v->changed;
 	char text[LOG_TEXT_MAX + 1];
 
-	for (size_t i = 0; i < c->n && i < CHANGES_SAID; i++)
-		(void)fprintf(stderr, "  %s: %s\n", c->items[i].what, clean(c->items[i].path, text));
+	for (size_t i = 0; i < c->n && i < CHANGES_SAID; i++) {
+		(void)log_text_clean(c->items[i].path, text, sizeof(text));
+		(void)fprintf(stderr, "  %s: ", c->items[i].what);
+		log_text_print(stderr, text);
+		(void)fputc('\n', stderr);
+	}
 	if (c->total > CHANGES_SAID)
 		(void)fprintf(stderr, "  and %" PRIu64 " more; --verify-json=FILE names them\n", c->total - CHANGES_SAID);
 }
@@ -79,18 +77,15 @@ void verify_say(const struct verify *v)
 
 static json_t *text_or_null(const char *text)
 {
-	char buf[LOG_TEXT_MAX + 1];
-
-	return *text ? json_string(clean(text, buf)) : json_null();
+	return *text ? json_text(text) : json_null();
 }
 
 static json_t *changes_to_json(const struct changes *changes)
 {
 	json_t *list = json_array();
-	char text[LOG_TEXT_MAX + 1];
 
 	for (size_t i = 0; list && i < changes->n; i++)
-		if (json_array_append_new(list, json_pack("{s:s, s:s}", "path", clean(changes->items[i].path, text), "what",
+		if (json_array_append_new(list, json_pack("{s:o, s:s}", "path", json_text(changes->items[i].path), "what",
 							  changes->items[i].what)) < 0) {
 			json_decref(list);
 			return NULL;
@@ -133,11 +128,11 @@ json_t *verify_to_json(const struct verify *v)
 	char fingerprint[HASH_HEX_SIZE] = "";
 
 	(void)run_options_fingerprint(v->o, fingerprint);
-	return json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:b, s:i, s:i, s:I, s:I, s:o, s:I, s:i, s:o, s:o, s:o, s:o}", "format", "hermit-verify", "version",
-			 1, "tool", PACKAGE_VERSION, "command", command ?: "", "config", fingerprint, "verdict", words[v->verdict],
+	return json_pack("{s:s, s:i, s:s, s:o, s:s, s:s, s:b, s:i, s:i, s:I, s:I, s:o, s:I, s:i, s:o, s:o, s:o, s:o}", "format", "hermit-verify", "version",
+			 1, "tool", PACKAGE_VERSION, "command", json_text(command ?: ""), "config", fingerprint, "verdict", words[v->verdict],
 			 "verified", v->verdict == VERIFY_EQUAL, "runs_wanted", (int)v->o->verify, "runs", (int)v->done, "events",
 			 (json_int_t)v->first.records, "changed_files", (json_int_t)v->changed.total, "changed", changes_to_json(&v->changed), "uncontrolled",
 			 (json_int_t)v->uncontrolled, "exit_code", v->first.result.exit_code, "reason", text_or_null(v->verdict == VERIFY_NO_RESULT ? v->reason : ""),
-			 "difference", difference_to_json(v), "kept", v->verdict == VERIFY_DIFFERENT ? json_string(v->dir) : json_null(),
-			 "kept_files", v->verdict == VERIFY_DIFFERENT ? json_string(v->layers) : json_null());
+			 "difference", difference_to_json(v), "kept", text_or_null(v->verdict == VERIFY_DIFFERENT ? v->dir : ""),
+			 "kept_files", text_or_null(v->verdict == VERIFY_DIFFERENT ? v->layers : ""));
 }
