@@ -34,7 +34,7 @@ struct log_diff_options {
 	unsigned context;         /* records kept before the difference */
 	/*
 	 * Following: asked when a log has no more for now; false ends the comparison with -ETIMEDOUT. NULL: not following. A log that nobody
-	 * has open for writing, where that can be known, is as long as it will ever be, unless it is empty still.
+	 * has open for writing, where that can be known, is as long as it will ever be.
 	 */
 	bool (*wait)(void *arg);
 	void *wait_arg;

@@ -327,7 +327,8 @@ const char *log_reader_name(const struct log_reader *r)
 
 /*
  * The kernel gives a read lease on a file that nobody has open for writing (fcntl(2)), and says EAGAIN else; what it says of pipes, of files of others
- * and where there are no leases means nothing, nor of memfd_create(2), whose descriptors are no writers to it. Who opens the file in the moment that we hold it waits for it, and we would get SIGIO.
+ * and where there are no leases means nothing, nor of memfd_create(2), whose descriptors are no writers to it. Who opens the file in the moment
+ * that we hold it waits for it, and we would get SIGIO.
  */
 bool log_reader_is_abandoned(const struct log_reader *r)
 {
@@ -335,7 +336,7 @@ bool log_reader_is_abandoned(const struct log_reader *r)
 	bool abandoned;
 	struct stat st;
 
-	abandoned = fstat(r->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 && st.st_nlink > 0 && fcntl(r->fd, F_SETLEASE, F_RDLCK) == 0;
+	abandoned = fstat(r->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink > 0 && fcntl(r->fd, F_SETLEASE, F_RDLCK) == 0;
 	if (abandoned)
 		(void)fcntl(r->fd, F_SETLEASE, F_UNLCK);
 	(void)signal(SIGIO, before);

@@ -57,7 +57,7 @@ int log_reader_short(const struct log_reader *r, struct error *err);
 
 const char *log_reader_name(const struct log_reader *r);
 
-/* Is surely nobody there who could still write to it: no process has the file open for writing, and somebody had begun? */
+/* Is surely nobody there who could still write to it: no process has the file open for writing? An empty log has one from its first moment on. */
 bool log_reader_is_abandoned(const struct log_reader *r);
 uint64_t log_reader_line(const struct log_reader *r); /* number of the last line read */
 

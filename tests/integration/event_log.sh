@@ -134,6 +134,10 @@ exec 7>&-
 run "$hermit" log-diff --follow=0 log1 growing
 expect 125 "following what nobody writes"
 expect_err_has '^hermit: growing:21:1: the log ends without an end record: cut off, or its run was killed$' "following what nobody writes"
+: >nothing
+run "$hermit" log-diff --follow=0 log1 nothing
+expect 125 "following an empty file that nobody writes"
+expect_err_has '^hermit: nothing: empty: not an event log$' "following an empty file that nobody writes"
 "$hermit" run -q --log-events=killed -- sh -c 'while :; do [ -e /no/such/file ]; done' &
 pid=$!
 while [ ! -s killed ]; do kill -0 $pid || break; sleep 0.05; done
