@@ -20,10 +20,12 @@
 
 #include "base/cleanup.h"
 #include "base/search.h"
+#include "insn/branches.h"
 #include "insn/decode.h"
 #include "insn/ehframe.h"
 #include "insn/flow.h"
 #include "insn/image.h"
+#include "insn/moved.h"
 #include "insn/prefilter.h"
 
 /* Prefixes that can stand before an opcode, at most: an instruction has 15 bytes, the shortest opcode two. */
@@ -262,44 +264,6 @@ static int follow_pointer(void *arg, uint64_t vaddr)
 	return insn_flow_follow_guess(&region->flow, vaddr);
 }
 
-/* The target of the direct branch or call with a 32-bit distance whose opcode is at code[at]; 0: there is none. */
-static uint64_t branch_target(const uint8_t *code, size_t len, size_t at, uint64_t vaddr)
-{
-	size_t opcode = code[at] == 0xe8 || code[at] == 0xe9				    ? 1
-			: at + 1 < len && code[at] == 0x0f && (code[at + 1] & 0xf0) == 0x80 ? 2
-											    : 0;
-	int32_t distance;
-
-	if (opcode == 0 || len - at < opcode + sizeof(distance))
-		return 0;
-	memcpy(&distance, code + at + opcode, sizeof(distance));
-	return vaddr + at + opcode + sizeof(distance) + (uint64_t)(int64_t)distance;
-}
-
-enum sight { NO_INSTRUCTION, MAY_BE_ONE, INSTRUCTION };
-
-/* Does an instruction begin at vaddr, decoding straight from the beginning of its function? */
-static enum sight look_for_instruction(const struct scan *s, uint64_t vaddr)
-{
-	const struct insn_function *function = insn_image_function(&s->image, vaddr);
-	const uint8_t *code;
-	uint64_t at;
-	size_t len;
-
-	if (!function)
-		return MAY_BE_ONE;
-	code = insn_image_at(&s->image, function->start, &len);
-	for (at = function->start; code && at < vaddr;) {
-		size_t done = at - function->start;
-		struct insn_decoded d;
-
-		if (insn_decode(code + done, len - done < INSN_MAX_LENGTH ? len - done : INSN_MAX_LENGTH, at, &d) < 0)
-			return MAY_BE_ONE;
-		at += d.length;
-	}
-	return at == vaddr ? INSTRUCTION : NO_INSTRUCTION;
-}
-
 /* Parts of a function that were split off (.cold) are entered from other functions. */
 static int follow_branches_of(struct scan *s, const struct insn_segment *seg)
 {
@@ -307,10 +271,10 @@ static int follow_branches_of(struct scan *s, const struct insn_segment *seg)
 	int r = 0;
 
 	for (size_t at = 0; at < seg->size && r == 0; at++) {
-		uint64_t target = branch_target(code, seg->size, at, seg->vaddr);
+		uint64_t target = insn_branch_target(code, seg->size, at, seg->vaddr);
 		struct region *region = target ? open_region_at(s, target) : NULL;
 
-		if (region && !insn_flow_covers(&region->flow, target) && look_for_instruction(s, seg->vaddr + at) == INSTRUCTION)
+		if (region && !insn_flow_covers(&region->flow, target) && insn_branch_is_at(&s->image, seg->vaddr + at) == INSN_BRANCH)
 			r = insn_flow_follow_weak(&region->flow, target);
 	}
 	return r;
@@ -359,13 +323,6 @@ static uint64_t known_start(const struct insn_flow *flow, uint64_t vaddr)
 	return 0;
 }
 
-/* Instructions that are answered in the guest itself, where they can be jumped from. */
-static bool may_jump(const struct insn_site *site)
-{
-	return (site->kind == INSN_CPUID || site->kind == INSN_RDTSC || site->kind == INSN_XGETBV) && site->opcode_at == 0 &&
-	       site->trust == INSN_CERTAIN && site->length < INSN_FAR_JUMP;
-}
-
 /* All ways into its function that are not direct branches. 0 or -ENOMEM. */
 static int find_entries(struct scan *s, struct insn_flow *flow, const struct insn_site *site)
 {
@@ -374,45 +331,6 @@ static int find_entries(struct scan *s, struct insn_flow *flow, const struct ins
 	if (flow->computed_jumps > flow->resolved_tables && insn_flow_follow_tables(flow) < 0)
 		return -ENOMEM;
 	return function && insn_ehframe_landing_pads(&s->image, function, follow_pad, flow) == -ENOMEM ? -ENOMEM : 0;
-}
-
-/* A branch from `from` to the offset `to`, if there is an instruction, ends what is said of the bytes there. */
-static void forbid_entered(const struct scan *s, uint64_t from, uint64_t to)
-{
-	size_t behind = insn_map_lower_bound(s->map, to);
-	struct insn_site *before = behind ? &s->map->sites[behind - 1] : NULL, *next = behind < s->map->count ? &s->map->sites[behind] : NULL;
-	bool in_tail = before && to - before->offset < (uint64_t)before->length + before->tail;
-	bool in_head = next && next->offset - to < next->head;
-
-	if ((!in_tail && !in_head) || look_for_instruction(s, from) == NO_INSTRUCTION)
-		return;
-	if (in_tail)
-		before->tail = 0;
-	if (in_head)
-		next->head = 0;
-}
-
-static void forbid_target(const struct scan *s, const struct insn_segment *seg, uint64_t from, uint64_t target)
-{
-	const struct insn_segment *there = target - seg->vaddr < seg->size ? seg : insn_image_segment(&s->image, target);
-
-	if (there)
-		forbid_entered(s, from, there->offset + (target - there->vaddr));
-}
-
-static void forbid_all_entered(const struct scan *s, const struct insn_segment *seg)
-{
-	const uint8_t *code = s->image.bytes + seg->offset;
-
-	for (size_t at = 0; at + 1 < seg->size; at++) {
-		bool is_short = (code[at] & 0xf0) == 0x70 || code[at] == 0xeb || (code[at] & 0xfc) == 0xe0;
-		uint64_t from = seg->vaddr + at, target = branch_target(code, seg->size, at, seg->vaddr);
-
-		if (is_short)
-			forbid_target(s, seg, from, from + 2 + (uint64_t)(int64_t)(int8_t)code[at + 1]);
-		if (target)
-			forbid_target(s, seg, from, target);
-	}
 }
 
 static int add_site(struct scan *s, const struct insn_site *found)
@@ -443,9 +361,9 @@ static int try_site(struct scan *s, struct insn_flow *flow, uint64_t start, uint
 	if (start + site.opcode_at != opcode)
 		return 0;
 	site.trust = (uint8_t)trust;
-	if (may_jump(&site) && find_entries(s, flow, &site) < 0)
+	if (insn_may_jump(&site) && find_entries(s, flow, &site) < 0)
 		return -ENOMEM;
-	if (may_jump(&site))
+	if (insn_may_jump(&site))
 		insn_flow_find_movable(flow, &site);
 	r = add_site(s, &site);
 	return r < 0 ? r : 1;
@@ -484,45 +402,6 @@ static int settle_candidate(struct scan *s, struct insn_flow *flow, uint64_t opc
 	return r < 0 ? r : 0;
 }
 
-static bool has_movable(const struct scan *s)
-{
-	for (size_t i = 0; i < s->map->count; i++)
-		if (s->map->sites[i].tail || s->map->sites[i].head)
-			return true;
-	return false;
-}
-
-/* The tail, or else the head, which may be the tail of the site before. */
-static void choose_moved(const struct scan *s)
-{
-	uint64_t end = 0;
-
-	for (size_t i = 0; i < s->map->count; i++) {
-		struct insn_site *site = &s->map->sites[i];
-		uint64_t behind = site->offset + site->length;
-
-		if (site->tail || site->offset < end + site->head)
-			site->head = 0;
-		if (!site->tail)
-			site->moved_distance = 0;
-		if (site->tail)
-			memcpy(site->moved, s->image.bytes + behind, site->tail);
-		else
-			memcpy(site->moved, s->image.bytes + site->offset - site->head, site->head);
-		end = behind + site->tail;
-	}
-}
-
-static void find_moved(const struct scan *s)
-{
-	if (!has_movable(s))
-		return;
-	for (size_t i = 0; i < s->image.segment_count; i++)
-		if (s->image.segments[i].exec)
-			forbid_all_entered(s, &s->image.segments[i]);
-	choose_moved(s);
-}
-
 static int settle(struct scan *s)
 {
 	int r = 0;
@@ -533,7 +412,7 @@ static int settle(struct scan *s)
 	if (r < 0)
 		return r;
 	insn_map_finish(s->map);
-	find_moved(s);
+	insn_find_moved(&s->image, s->map);
 	return 0;
 }
 
