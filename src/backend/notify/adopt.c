@@ -210,11 +210,6 @@ static bool in_call(const struct user_regs_struct *regs, int nr)
 	return (int64_t)regs->orig_rax == nr && (int64_t)regs->rax == RESTART;
 }
 
-static int block_signals(pid_t tid, uint64_t blocked)
-{
-	return ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof(blocked), &blocked) < 0 ? -errno : 0;
-}
-
 int adopt_stop_there(struct notify *n, struct adopted *adopted, struct stopped *ret_saved)
 {
 	const uint64_t all = ~0ull;
@@ -231,9 +226,9 @@ int adopt_stop_there(struct notify *n, struct adopted *adopted, struct stopped *
 		r = companion_go(adopted->tid, 0);
 		return r < 0 ? r : -EAGAIN;
 	}
-	if (r == 0 && ptrace(PTRACE_GETSIGMASK, adopted->tid, (void *)sizeof(ret_saved->blocked), &ret_saved->blocked) < 0)
-		r = -errno;
-	return r == 0 ? block_signals(adopted->tid, all) : r;
+	if (r == 0)
+		r = companion_get_blocked(adopted->tid, &ret_saved->blocked);
+	return r == 0 ? companion_set_blocked(adopted->tid, all) : r;
 }
 
 int adopt_call_again(pid_t tid, const struct stopped *saved)
@@ -244,7 +239,7 @@ int adopt_call_again(pid_t tid, const struct stopped *saved)
 	regs.rax = saved->regs.orig_rax;
 	regs.orig_rax = ~0ull;
 	regs.rip -= SYSCALL_SIZE;
-	r = block_signals(tid, saved->blocked);
+	r = companion_set_blocked(tid, saved->blocked);
 	if (r == 0 && ptrace(PTRACE_SETREGS, tid, NULL, &regs) < 0)
 		r = -errno;
 	return r < 0 ? r : companion_go(tid, 0);

@@ -107,26 +107,19 @@ static int await_trap(pid_t tid)
 	return WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP && status >> 16 == 0 ? 0 : -EPROTO;
 }
 
-/* Signals wait meanwhile, but for the trap at the end, which the kernel would not leave blocked. */
-static int block_signals(pid_t tid, uint64_t *ret_old)
-{
-	uint64_t all = ~(1ull << (SIGTRAP - 1));
-
-	if (ptrace(PTRACE_GETSIGMASK, tid, (void *)sizeof(*ret_old), ret_old) < 0 ||
-	    ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof(all), &all) < 0)
-		return -errno;
-	return 0;
-}
-
 int clockpage_map(struct notify *n, const struct notify_task *t, uint64_t code)
 {
+	/* Signals wait meanwhile, but for the trap at the end, which the kernel would not leave blocked. */
+	const uint64_t all_others = ~(1ull << (SIGTRAP - 1));
 	struct user_regs_struct saved, regs;
-	uint64_t mask;
+	uint64_t blocked;
 	int r;
 
 	if (ptrace(PTRACE_GETREGS, t->tid, NULL, &saved) < 0)
 		return -errno;
-	r = block_signals(t->tid, &mask);
+	r = companion_get_blocked(t->tid, &blocked);
+	if (r == 0)
+		r = companion_set_blocked(t->tid, all_others);
 	if (r < 0)
 		return r;
 	regs = saved;
@@ -138,8 +131,8 @@ int clockpage_map(struct notify *n, const struct notify_task *t, uint64_t code)
 		r = await_trap(t->tid);
 	if (r < 0)
 		return r;
-	if (ptrace(PTRACE_GETREGS, t->tid, NULL, &regs) < 0 || ptrace(PTRACE_SETREGS, t->tid, NULL, &saved) < 0 ||
-	    ptrace(PTRACE_SETSIGMASK, t->tid, (void *)sizeof(mask), &mask) < 0)
+	if (ptrace(PTRACE_GETREGS, t->tid, NULL, &regs) < 0 || ptrace(PTRACE_SETREGS, t->tid, NULL, &saved) < 0)
 		return -errno;
-	return regs.rax == CLOCK_PAGE_ADDRESS;
+	r = companion_set_blocked(t->tid, blocked);
+	return r < 0 ? r : regs.rax == CLOCK_PAGE_ADDRESS;
 }

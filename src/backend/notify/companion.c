@@ -121,6 +121,16 @@ int companion_set_args(pid_t tid, const uint64_t args[6])
 	return request(PTRACE_SETREGS, tid, NULL, &regs);
 }
 
+int companion_get_blocked(pid_t tid, uint64_t *ret_blocked)
+{
+	return ptrace(PTRACE_GETSIGMASK, tid, (void *)sizeof(*ret_blocked), ret_blocked) < 0 ? -errno : 0;
+}
+
+int companion_set_blocked(pid_t tid, uint64_t blocked)
+{
+	return ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof(blocked), &blocked) < 0 ? -errno : 0;
+}
+
 int companion_get_siginfo(pid_t tid, siginfo_t *ret_info)
 {
 	return ptrace(PTRACE_GETSIGINFO, tid, NULL, ret_info) < 0 ? -errno : 0;

@@ -178,6 +178,13 @@ static inline struct notify *notify_of(struct guest *g)
 /* The living task of that number, or NULL when it is dying or dead. */
 struct notify_task *notify_find(struct guest *g, int task);
 
+/* --- surroundings.c: what a run changes of the supervisor's own process. After a failure, too, it is to be given back. --- */
+struct backend_options;
+int surroundings_take(struct notify *n, const struct backend_options *options, pid_t guest_pid, struct error *err);
+void surroundings_give_back(struct notify *n);
+/* To one processor. */
+int surroundings_pin(pid_t pid, unsigned cpu);
+
 /*
  * --- listener.c: the four requests of a seccomp listener ---
  * Each process that came in from outside brought one, which its descendants share.
@@ -218,6 +225,9 @@ int companion_listen(pid_t tid);
 int companion_get_result(pid_t tid, int64_t *ret_result);
 int companion_set_result(pid_t tid, int64_t result);
 int companion_set_args(pid_t tid, const uint64_t args[6]);
+/* Which signals it blocks. -ESRCH when it is dying. */
+int companion_get_blocked(pid_t tid, uint64_t *ret_blocked);
+int companion_set_blocked(pid_t tid, uint64_t blocked);
 int companion_get_siginfo(pid_t tid, siginfo_t *ret_info);
 int companion_set_siginfo(pid_t tid, const siginfo_t *info);
 /* What PTRACE_EVENT_* has to say: the child, or the former thread id. 0 when the task is dying. */

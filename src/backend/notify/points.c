@@ -154,7 +154,7 @@ static bool blocks_traps(const struct notify_task *t)
 {
 	uint64_t mask;
 
-	return ptrace(PTRACE_GETSIGMASK, t->tid, (void *)sizeof(mask), &mask) == 0 && mask & 1ull << (SIGTRAP - 1);
+	return companion_get_blocked(t->tid, &mask) == 0 && mask & 1ull << (SIGTRAP - 1);
 }
 
 /* 1: a step was done; 0: the task goes on, or something has been reported; -errno. */

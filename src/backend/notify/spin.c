@@ -242,10 +242,10 @@ static bool unblock_trap(pid_t tid, uint64_t *ret_mask)
 {
 	uint64_t open;
 
-	if (ptrace(PTRACE_GETSIGMASK, tid, (void *)sizeof(*ret_mask), ret_mask) < 0 || !(*ret_mask & 1ull << (SIGTRAP - 1)))
+	if (companion_get_blocked(tid, ret_mask) < 0 || !(*ret_mask & 1ull << (SIGTRAP - 1)))
 		return false;
 	open = *ret_mask & ~(1ull << (SIGTRAP - 1));
-	return ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof(open), &open) == 0;
+	return companion_set_blocked(tid, open) == 0;
 }
 
 /* One that is blocked and waits would be taken at the first step, in the place of the step's own. */
@@ -267,7 +267,7 @@ static int look_through(struct look *look)
 	unblocked = unblock_trap(look->t->tid, &mask);
 	r = step_through(look);
 	if (unblocked)
-		(void)ptrace(PTRACE_SETSIGMASK, look->t->tid, (void *)sizeof(mask), &mask); /* unless it is dying */
+		(void)companion_set_blocked(look->t->tid, mask); /* unless it is dying */
 	return r;
 }
 
