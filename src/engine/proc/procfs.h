@@ -53,6 +53,14 @@ struct procfs_row {
 	int error;
 };
 
+/* The rows of a table: a fixed text; the kernel's, rewritten; made; the kernel's as it is; refused; reported. */
+#define ROW_TEXT(name, content)	   { .pattern = (name), .action = PROCFS_TEXT, .text = (content) }
+#define ROW_FILTER(name, function) { .pattern = (name), .action = PROCFS_FILTER, .fn = (function) }
+#define ROW_MAKE(name, function)   { .pattern = (name), .action = PROCFS_MAKE, .fn = (function) }
+#define ROW_LIVE(name)		   { .pattern = (name), .action = PROCFS_LIVE }
+#define ROW_REFUSE(name, number)   { .pattern = (name), .action = PROCFS_REFUSE, .error = (number) }
+#define ROW_UNKNOWN(name)	   { .pattern = (name), .action = PROCFS_UNKNOWN }
+
 struct procfs_table {
 	const struct procfs_row *rows;
 	size_t n;

@@ -217,10 +217,6 @@ static int filter_arp(const struct procfs_view *view, FILE *out)
 	return r;
 }
 
-#define ROW_TEXT(name, content) { .pattern = (name), .action = PROCFS_TEXT, .text = (content) }
-#define ROW_FILTER(name, function) { .pattern = (name), .action = PROCFS_FILTER, .fn = (function) }
-#define ROW_LIVE(name) { .pattern = (name), .action = PROCFS_LIVE }
-
 static const struct procfs_row rows[] = {
 	ROW_FILTER("dev", filter_dev),
 	ROW_FILTER("dev_mcast", procfs_filter_dev_mcast),
@@ -250,7 +246,7 @@ static const struct procfs_row rows[] = {
 	ROW_FILTER("xfrm_stat", filter_counters),
 	ROW_FILTER("sockstat", filter_sockstat),
 	ROW_FILTER("sockstat6", filter_sockstat),
-	{ .pattern = "softnet_stat", .action = PROCFS_MAKE, .fn = make_softnet_stat },
+	ROW_MAKE("softnet_stat", make_softnet_stat),
 	ROW_FILTER("tcp", procfs_filter_tcp),
 	ROW_FILTER("tcp6", procfs_filter_tcp6),
 	ROW_FILTER("udp", procfs_filter_udp),

@@ -245,15 +245,16 @@ static int filter_uevent(const struct procfs_view *view, FILE *out)
 	return r;
 }
 
-#define MAKE(name, function) { .pattern = "*/" name, .action = PROCFS_MAKE, .fn = (function) }
-#define TEXT(name, content) { .pattern = "*/" name, .action = PROCFS_TEXT, .text = (content) }
-#define REFUSE(name, number) { .pattern = "*/" name, .action = PROCFS_REFUSE, .error = (number) }
-#define LIVE(name) { .pattern = "*/" name, .action = PROCFS_LIVE }
+#define MAKE(name, function)   ROW_MAKE("*/" name, function)
+#define FILTER(name, function) ROW_FILTER("*/" name, function)
+#define TEXT(name, content)    ROW_TEXT("*/" name, content)
+#define REFUSE(name, number)   ROW_REFUSE("*/" name, number)
+#define LIVE(name)	       ROW_LIVE("*/" name)
 
 static const struct procfs_row rows[] = {
 	MAKE("address", make_address), MAKE("broadcast", make_broadcast), MAKE("ifindex", make_ifindex), MAKE("iflink", make_iflink),
 	MAKE("operstate", make_operstate), MAKE("carrier", make_carrier),
-	{ .pattern = "*/uevent", .action = PROCFS_FILTER, .fn = filter_uevent },
+	FILTER("uevent", filter_uevent),
 	MAKE("dormant", make_never), MAKE("testing", make_never),
 	TEXT("statistics/*", "0\n"),
 	TEXT("carrier_changes", "0\n"), TEXT("carrier_up_count", "0\n"), TEXT("carrier_down_count", "0\n"),
@@ -268,8 +269,8 @@ static const struct procfs_row rows[] = {
 	TEXT("queues/tx-*/tx_timeout", "0\n"), TEXT("queues/tx-*/tx_maxrate", "0\n"),
 	REFUSE("queues/tx-*/traffic_class", ENOENT), REFUSE("queues/tx-*/xps_cpus", ENOENT), REFUSE("queues/tx-*/xps_rxqs", ENOENT),
 	/* Bridges and their ports: times are those of netlink's IFLA_BR_*. */
-	{ .pattern = "*/bridge/bridge_id", .action = PROCFS_FILTER, .fn = filter_bridge_id },
-	{ .pattern = "*/bridge/root_id", .action = PROCFS_FILTER, .fn = filter_bridge_id },
+	FILTER("bridge/bridge_id", filter_bridge_id),
+	FILTER("bridge/root_id", filter_bridge_id),
 	TEXT("bridge/*_timer", "0\n"), TEXT("bridge/topology_change*", "0\n"), TEXT("bridge/root_p*", "0\n"),
 	LIVE("bridge/ageing_time"), LIVE("bridge/forward_delay"), LIVE("bridge/hello_time"), LIVE("bridge/max_age"),
 	LIVE("bridge/priority"), LIVE("bridge/stp_state"), LIVE("bridge/group_fwd_mask"), LIVE("bridge/vlan_filtering"),
