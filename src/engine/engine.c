@@ -11,6 +11,7 @@
 
 #include "engine/engine_internal.h"
 #include "engine/limits.h"
+#include "engine/net/connecting.h"
 #include "engine/net/network.h"
 #include "engine/proc/procfs.h"
 
@@ -67,6 +68,7 @@ struct engine *engine_free(struct engine *e)
 	futex_deinit(e);
 	network_deinit(e);
 	netlinks_deinit(&e->netlinks);
+	connecting_deinit(e);
 	socket_notes_deinit(&e->socket_notes);
 	inodes_deinit(&e->inodes);
 	sched_deinit(&e->sched);

@@ -33,6 +33,7 @@ struct engine {
 	struct inodes inodes;
 	struct port_allocator ports;
 	struct socket_notes socket_notes;
+	struct connecting *connecting; /* connections that wait for a full listener (connecting.c) */
 	struct inotify_cookies inotify_cookies;
 	struct netlinks netlinks;
 	struct held_datagram *held_datagrams; /* fault_data.c */

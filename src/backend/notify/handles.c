@@ -334,6 +334,20 @@ int notify_handle_bind(struct guest *g, int handle, const struct sockaddr_storag
 	return bind(handle, (const struct sockaddr *)address, len) < 0 ? -errno : 0;
 }
 
+/* The flag is the open file's, whose owners stand still. */
+int notify_handle_connect(struct guest *g, int handle, const struct sockaddr_storage *address, socklen_t len)
+{
+	const struct sockaddr nothing = { .sa_family = AF_UNSPEC };
+	int flags = fcntl(handle, F_GETFL), r;
+
+	if (flags < 0 || (!(flags & O_NONBLOCK) && fcntl(handle, F_SETFL, flags | O_NONBLOCK) < 0))
+		return -errno;
+	r = connect(handle, address ? (const struct sockaddr *)address : &nothing, address ? len : sizeof(nothing)) < 0 ? -errno : 0;
+	if (!(flags & O_NONBLOCK))
+		(void)fcntl(handle, F_SETFL, flags);
+	return r;
+}
+
 int notify_handle_address(struct guest *g, int handle, struct sockaddr_storage *ret_address, socklen_t *ret_len)
 {
 	*ret_len = sizeof(*ret_address);

@@ -13,6 +13,7 @@
 #include "engine/files/fdtable.h"
 #include "engine/calls/handle_netlink.h"
 #include "engine/calls/handlers.h"
+#include "engine/net/connecting.h"
 #include "engine/net/link_numbers.h"
 #include "engine/files/paths.h"
 #include "engine/net/sockets.h"
@@ -183,7 +184,12 @@ int handle_net_connect(struct engine *e, struct task *t, struct verdict *v)
 	if (address.ss_family == AF_UNIX && fdtable_info(e, t, (int)t->call.args[0], &info) == 0) /* waits while the queue is full */
 		return attempt_call(e, t, socket_deadline(e, t, info, false), EAGAIN, v);
 	r = address_port(&address, (socklen_t)t->call.args[2]) > 0 ? socket_give_port(e, t, (int)t->call.args[0]) : 0;
-	return r < 0 ? r : verdict_continue(v);
+	if (r < 0)
+		return r;
+	if (e->g->ops->handle_connect && fdtable_info(e, t, (int)t->call.args[0], &info) == 0 && info->kind == FD_INET && info->sock_type == SOCK_STREAM &&
+	    connecting_is_local(&address, (socklen_t)t->call.args[2]))
+		return connecting_call(e, t, &address, (socklen_t)t->call.args[2], v);
+	return verdict_continue(v);
 }
 
 int handle_net_listen(struct engine *e, struct task *t, struct verdict *v)

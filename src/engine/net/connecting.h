@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Connections over loopback to a listener whose queue is full. The kernel drops what asks for them, asks again after 1, 3, 7, 15, 31 and 63 seconds, and
+ * gives up after 127 (tcp(7), tcp_syn_retries): by its own clock. Here that is the run's: the kernel's answers do not reach the socket meanwhile, and at
+ * each of these times it begins anew.
+ */
+#ifndef HS_ENGINE_CONNECTING_H
+#define HS_ENGINE_CONNECTING_H
+
+#include <stdbool.h>
+#include <sys/socket.h>
+
+struct connecting;
+struct engine;
+struct fd_info;
+struct task;
+struct verdict;
+
+/* Is it an address that this is about? */
+bool connecting_is_local(const struct sockaddr_storage *address, socklen_t len);
+
+/* connect(2) of a stream socket of the Internet's families to such an address. */
+int connecting_call(struct engine *e, struct task *t, const struct sockaddr_storage *address, socklen_t len, struct verdict *v);
+
+void connecting_deinit(struct engine *e);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Connections to a listener whose queue is full: they wait for the next time at which the kernel asks again. See vm.h. */
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+
+#include "vm.h"
+
+enum { CLIENTS = 4 };
+
+static struct sockaddr_storage address;
+static socklen_t address_len;
+static uint64_t start;
+
+/* With room for one connection. */
+static int listener(int family)
+{
+	int fd = (int)MUST(socket(family, SOCK_STREAM, 0));
+
+	memset(&address, 0, sizeof(address));
+	address.ss_family = (sa_family_t)family;
+	if (family == AF_INET)
+		((struct sockaddr_in *)&address)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	else
+		((struct sockaddr_in6 *)&address)->sin6_addr = in6addr_loopback;
+	address_len = family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+	MUST(bind(fd, (struct sockaddr *)&address, address_len));
+	MUST(getsockname(fd, (struct sockaddr *)&address, &address_len));
+	MUST(listen(fd, 0));
+	start = vm_now();
+	return fd;
+}
+
+static int begin(int flags)
+{
+	int fd = (int)MUST(socket(address.ss_family, SOCK_STREAM | flags, 0));
+
+	if (connect(fd, (struct sockaddr *)&address, address_len) == 0 || errno == EINPROGRESS)
+		return fd;
+	SAME("not connected: %s", vm_result(-1));
+	return fd;
+}
+
+static int socket_error(int fd)
+{
+	socklen_t len = sizeof(int);
+	int error = -1;
+
+	(void)getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len);
+	return error;
+}
+
+static void say_ready(const char *what, const int *fds, int n)
+{
+	struct pollfd looks[CLIENTS];
+
+	for (int i = 0; i < n; i++)
+		looks[i] = (struct pollfd){ fds[i], POLLOUT, 0 };
+	(void)poll(looks, (nfds_t)n, 0);
+	for (int i = 0; i < n; i++)
+		SAME("%s: %d is %x, error %d", what, i, (unsigned)looks[i].revents, socket_error(fds[i]));
+}
+
+/* Who does not wait in the call. */
+static void by_poll(int family)
+{
+	int listens = listener(family), set = (int)MUST(epoll_create1(0)), fds[2], accepted;
+	struct epoll_event event = { .events = EPOLLOUT | EPOLLET, .data.u32 = 7 };
+	char byte = 0;
+
+	fds[0] = begin(SOCK_NONBLOCK);
+	fds[1] = begin(SOCK_NONBLOCK);
+	say_ready("full", fds, 2);
+	SAME("once more %s", RESULT(connect(fds[1], (struct sockaddr *)&address, address_len)));
+	SAME("write %s", RESULT(write(fds[1], "x", 1)));
+	SAME("read %s", RESULT(read(fds[1], &byte, 1)));
+	MUST(epoll_ctl(set, EPOLL_CTL_ADD, fds[1], &event));
+	SAME("epoll %s", RESULT(epoll_wait(set, &event, 1, 100)));
+	accepted = (int)MUST(accept(listens, NULL, NULL));
+	say_ready("there is room", fds, 2);
+	SAME("epoll %s", RESULT(epoll_wait(set, &event, 1, -1)));
+	SHOWN("after %llu", (unsigned long long)(vm_now() - start));
+	SAME("a second later: %d", vm_now() - start >= 900000000);
+	say_ready("asked again", fds, 2);
+	SAME("connected: %s", RESULT(connect(fds[1], (struct sockaddr *)&address, address_len)));
+	close(accepted);
+	accepted = (int)MUST(accept(listens, NULL, NULL));
+	MUST(write(fds[1], "x", 1));
+	SAME("moves %s", RESULT(read(accepted, &byte, 1)));
+	close(accepted);
+	close(fds[0]);
+	close(fds[1]);
+	close(set);
+	close(listens);
+}
+
+static void *client(void *arg)
+{
+	int fd = begin(0);
+	char byte = 0;
+
+	SHOWN("client %d after %llu", *(int *)arg, (unsigned long long)(vm_now() - start));
+	MUST(read(fd, &byte, 1));
+	*(int *)arg = byte;
+	close(fd);
+	return NULL;
+}
+
+/*
+ * Who waits in the call. Of several that the kernel asks for at once it may lose one: both sides see the queue from where they are, and one of them a
+ * connection that the other has dropped.
+ */
+static void by_threads(int clients)
+{
+	int listens = listener(AF_INET), letters[CLIENTS], fd, sum = 0;
+	pthread_t threads[CLIENTS];
+
+	for (int i = 0; i < clients; i++) {
+		letters[i] = i;
+		pthread_create(&threads[i], NULL, client, &letters[i]);
+	}
+	vm_sleep_ms(50);
+	for (int i = 0; i < clients; i++) {
+		fd = (int)MUST(accept(listens, NULL, NULL));
+		MUST(write(fd, &"abcd"[i], 1));
+		close(fd);
+		sum -= "abcd"[i];
+	}
+	for (int i = 0; i < clients; i++) {
+		pthread_join(threads[i], NULL);
+		SHOWN("client %d got %c", i, letters[i]);
+		sum += letters[i];
+	}
+	SAME("all served %d", sum == 0);
+	close(listens);
+}
+
+static void on_alarm(int signo)
+{
+	(void)signo;
+}
+
+/* Limits, signals, and a listener that goes. */
+static void ends(void)
+{
+	const struct timeval limit = { .tv_usec = 50000 };
+	const struct itimerval soon = { .it_value.tv_usec = 50000 };
+	struct sigaction sa = { .sa_handler = on_alarm };
+	int listens = listener(AF_INET), first = begin(SOCK_NONBLOCK), fd, left;
+	struct pollfd look;
+
+	fd = (int)MUST(socket(AF_INET, SOCK_STREAM, 0));
+	MUST(setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)));
+	SAME("a limit: %s", RESULT(connect(fd, (struct sockaddr *)&address, address_len)));
+	close(fd);
+	MUST(sigaction(SIGALRM, &sa, NULL));
+	fd = (int)MUST(socket(AF_INET, SOCK_STREAM, 0));
+	MUST(setitimer(ITIMER_REAL, &soon, NULL));
+	SAME("a signal: %s", RESULT(connect(fd, (struct sockaddr *)&address, address_len)));
+	close(fd);
+	left = begin(SOCK_NONBLOCK);
+	fd = begin(SOCK_NONBLOCK);
+	close(left);
+	close(first);
+	close(listens);
+	look = (struct pollfd){ fd, POLLOUT, 0 };
+	SAME("gone: %s", RESULT(poll(&look, 1, -1)));
+	SAME("gone: %x %s", (unsigned)look.revents, strerrorname_np(socket_error(fd)));
+	SHOWN("after %llu", (unsigned long long)(vm_now() - start));
+	close(fd);
+}
+
+/* Nobody ever accepts: two minutes. */
+static void never(void)
+{
+	int listens = listener(AF_INET), first = begin(0), fd = (int)MUST(socket(AF_INET, SOCK_STREAM, 0));
+
+	SHOWN("never: %s", RESULT(connect(fd, (struct sockaddr *)&address, address_len)));
+	SHOWN("after %llu", (unsigned long long)(vm_now() - start));
+	close(fd);
+	close(first);
+	close(listens);
+}
+
+int main(void)
+{
+	by_poll(AF_INET);
+	by_poll(AF_INET6);
+	by_threads(getenv("VM_CALLS_REFUSED") ? CLIENTS : 2);
+	ends();
+	if (getenv("VM_CALLS_REFUSED")) /* not natively */
+		never();
+	SHOWN("pid %d at %llu", (int)getpid(), (unsigned long long)vm_now());
+	return 0;
+}
