@@ -134,6 +134,9 @@ for i in 1 2 3; do
 	[ $i != 1 ] || cp out first
 	ok "pod-agent.yaml: run $i is the first again" cmp first out
 done
+pod pod-agent.yaml "${names[@]}"
+name=deterministic-by-agent
+expect_out "$name $name $name $name $name" "pod-agent.yaml: the name of the pod"
 ok "pod-agent.yaml: the date" grep -q '^Thu Jan  1 00:00:00 UTC 2026$' first
 kill $agent
 wait $agent

@@ -20,6 +20,7 @@
 #include "oci/syntax.h"
 #include "supervisor/agent/agent_message.h"
 #include "supervisor/oci/bundle.h"
+#include "supervisor/oci/host_name.h"
 #include "supervisor/cache_directory.h"
 #include "supervisor/exit_codes.h"
 #include "supervisor/agent/hook_config.h"
@@ -244,8 +245,26 @@ static void end_holder(pid_t pid)
 		;
 }
 
+/* The name of the host, where the runtime's document can be read: one that somebody has given is the container's by all ways. */
+static const char *host_name_of(struct child *c, struct oci_config *cfg)
+{
+	const struct oci_state *state = &c->message.state.state;
+	struct error err = { 0 };
+	char path[PATH_SIZE];
+	const char *name = NULL;
+
+	if (!state->bundle || snprintf(path, sizeof(path), "%s/config.json", state->bundle) >= (int)sizeof(path))
+		return "hermit";
+	if (oci_config_load(AT_FDCWD, path, cfg, &err) < 0)
+		log_debug("%s", err.text);
+	else if (!(name = host_name_given(cfg, state->id)) && host_name_by_document(cfg))
+		note(c, "HOSTNAME, /etc/hostname and /etc/hosts: they have a name that is drawn for each container");
+	return name ? name : "hermit";
+}
+
 static int supervise(struct child *c, struct error *err)
 {
+	_cleanup_oci_config_ struct oci_config cfg = { 0 };
 	static const int signals[] = { SIGTERM, SIGINT, 0 };
 	/* Nothing is refused by the filter itself: what the runtime still calls is let through. */
 	_cleanup_(cleanup_filter) struct backend_filter *filter = is_from_hook(c) ? backend_filter_new(true, false, err) : NULL;
@@ -278,8 +297,7 @@ static int supervise(struct child *c, struct error *err)
 	if (is_from_hook(c) && !filter)
 		return -ENOMEM;
 	launch_engine_options(&c->options, &request.engine);
-	if (!request.engine.hostname)
-		request.engine.hostname = "hermit";
+	request.engine.hostname = host_name_of(c, &cfg);
 	r = run_guest(&request, &result, err);
 	if (r < 0)
 		log_error("%s", err->text);

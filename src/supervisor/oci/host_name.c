@@ -74,6 +74,11 @@ static const char *drawn_name(const struct oci_config *cfg, const char *id)
 	return name && (is_made_of(name, id) || (is_of_pod(cfg) && has_pod_suffix(name))) ? name : NULL;
 }
 
+const char *host_name_given(const struct oci_config *cfg, const char *id)
+{
+	return drawn_name(cfg, id) ? NULL : host_name_by_document(cfg);
+}
+
 /* ---- files ---- */
 
 static bool is_word(const char *word, size_t len, const char *which)

@@ -14,6 +14,9 @@
 /* The name by the document: its hostname, or, of a container in a pod, HOSTNAME. NULL: it says none. */
 const char *host_name_by_document(const struct oci_config *cfg);
 
+/* The same, if somebody has given it to the container `id`; NULL also when it is drawn. */
+const char *host_name_given(const struct oci_config *cfg, const char *id);
+
 /*
  * Sets `name` in the document: hostname, HOSTNAME, and copies of the two files in the state directory, from which they are bound instead of
  * the engine's. Nothing where the name is not drawn (for the container dir->id). 0 or -errno with a message.
