@@ -114,6 +114,7 @@ struct oci_process {
 
 struct oci_id_mapping {
 	uint32_t container_id, host_id, size; /* no range runs past the last id, and size is not 0 */
+	bool relative; /* of an option "idmap="; false once a config was parsed: host_id was looked up in linux.*Mappings */
 };
 
 struct oci_id_mappings {
@@ -146,8 +147,6 @@ struct oci_mount {
 	enum oci_idmap idmap;
 	char *data;					   /* the other options, joined by commas; NULL without any */
 	struct oci_id_mappings uid_mappings, gid_mappings; /* of an idmapped mount; empty: those of the container */
-	bool uid_relative,
-		gid_relative; /* false once a config was parsed: their host ids were looked up in linux.*Mappings */
 };
 
 /* ---- hooks ---- */

@@ -2,11 +2,11 @@
 /*
  * Mappings that stand in a mount option, as podman's "--volume a:b:idmap=..." hands them to the runtime:
  *
- *   list     = kind { ";" kind }          kind    = ( "uids=" | "gids=" ) [ "@" ] triplet { "#" triplet }
- *   triplet  = id "-" id "-" size
+ *   list     = kind { ";" kind }          kind    = ( "uids=" | "gids=" ) triplet { "#" triplet }
+ *   triplet  = [ "@" ] id "-" id "-" size
  *
- * The first id is one of the file system, the second what it becomes outside. Behind "@" the second ids are those of
- * the container's user namespace.
+ * The first id is one of the file system, the second what it becomes outside. Behind "@" the second one is of the
+ * container's user namespace.
  */
 #include "oci/tables.h"
 
@@ -36,6 +36,8 @@ static const char *scan_id(const char *p, const char *ends, uint32_t *ret)
 /* Returns what follows, or NULL. */
 static const char *scan_triplet(const char *p, struct oci_id_mapping *ret)
 {
+	ret->relative = *p == '@';
+	p += ret->relative;
 	p = scan_id(p, "-", &ret->container_id);
 	p = p ? scan_id(p + 1, "-", &ret->host_id) : NULL;
 	p = p ? scan_id(p + 1, "#;", &ret->size) : NULL;
@@ -49,7 +51,7 @@ static int parse_triplets(struct jread_reader *r, const struct jread_value *valu
 			  struct oci_id_mappings *ret)
 {
 	struct oci_id_mapping items[MAX_TRIPLETS];
-	size_t n = 0;
+	size_t n = 0, relative = 0;
 	const char *p;
 
 	do {
@@ -58,6 +60,7 @@ static int parse_triplets(struct jread_reader *r, const struct jread_value *valu
 		p = scan_triplet(*at, &items[n++]);
 		if (!p)
 			return jread_fail_member(r, value, "options", "'%.64s' is not 'id-id-size'", *at);
+		relative += items[n - 1].relative;
 		*at = p + (*p == '#');
 	} while (*p == '#');
 	ret->items = oci_arena_array(r->arena, n, sizeof(*items));
@@ -65,22 +68,20 @@ static int parse_triplets(struct jread_reader *r, const struct jread_value *valu
 		return jread_no_memory(r);
 	memcpy(ret->items, items, n * sizeof(*items));
 	ret->count = n;
-	return oci_check_overlap(r, value, ret);
+	/* of both kinds the second ids cannot be compared yet; the kernel does that, then */
+	return relative == 0 || relative == n ? oci_check_overlap(r, value, ret) : 0;
 }
 
 static int parse_kind(struct jread_reader *r, const struct jread_value *value, const char **at, struct oci_mount *m)
 {
 	bool uids = strncmp(*at, "uids=", 5) == 0;
 	struct oci_id_mappings *maps = uids ? &m->uid_mappings : &m->gid_mappings;
-	bool *relative = uids ? &m->uid_relative : &m->gid_relative;
 
 	if (!uids && strncmp(*at, "gids=", 5) != 0)
 		return jread_fail_member(r, value, "options", "'%.64s' is neither 'uids=' nor 'gids='", *at);
 	if (maps->count > 0)
 		return jread_fail_member(r, value, "options", "%s is there twice", uids ? "uids" : "gids");
 	*at += 5;
-	*relative = **at == '@';
-	*at += *relative;
 	return parse_triplets(r, value, at, maps);
 }
 
@@ -122,6 +123,9 @@ static int resolve(struct jread_reader *r, const struct jread_value *value, cons
 
 	for (i = 0; i < maps->count; i++) {
 		m = &maps->items[i];
+		if (!m->relative)
+			continue;
+		m->relative = false;
 		if (!map_range(container, m->host_id, m->size, &m->host_id))
 			return jread_fail_member(r, value, path, "%u and the %u ids after it are not in %s", m->host_id,
 						 m->size - 1, where);
@@ -139,11 +143,9 @@ int oci_resolve_idmaps(struct jread_reader *r, const struct jread_value *value, 
 	for (i = 0; i < cfg->n_mounts && res == 0; i++) {
 		m = &cfg->mounts[i];
 		(void)snprintf(path, sizeof(path), "mounts[%zu].options", i);
-		if (m->uid_relative)
-			res = resolve(r, value, path, "linux.uidMappings", &cfg->linux_.uid_mappings, &m->uid_mappings);
-		if (m->gid_relative && res == 0)
+		res = resolve(r, value, path, "linux.uidMappings", &cfg->linux_.uid_mappings, &m->uid_mappings);
+		if (res == 0)
 			res = resolve(r, value, path, "linux.gidMappings", &cfg->linux_.gid_mappings, &m->gid_mappings);
-		m->uid_relative = m->gid_relative = false;
 	}
 	return res;
 }

@@ -358,8 +358,9 @@ Test(oci_config, idmap_options)
 	cr_expect_eq(m->flags, MS_BIND | MS_REC | MS_RDONLY);
 	cr_expect(m->uid_mappings.items[0].container_id == 5 && m->uid_mappings.items[0].host_id == 5001);
 	cr_expect_eq(m->uid_mappings.items[1].host_id, 100000);
+	cr_expect(m->uid_mappings.items[2].container_id == 1005 && m->uid_mappings.items[2].host_id == 7);
 	cr_expect(m->gid_mappings.items[0].container_id == 7 && m->gid_mappings.items[0].host_id == 200002);
-	cr_expect_not(m->uid_relative || m->gid_relative);
+	cr_expect_not(m->uid_mappings.items[0].relative || m->gid_mappings.items[0].relative);
 	m = &cfg.mounts[2];
 	cr_expect_eq(m->idmap, OCI_IDMAP_MOUNT);
 	cr_expect_eq(m->uid_mappings.count, 0);
