@@ -308,6 +308,15 @@ enum { CONTAINER_ERRNO_SHIFT = 8 };
  */
 int container_enter_userns(struct error *err);
 
+/* Who there is besides root: all of the host's users, those of a user namespace, or nobody. */
+enum container_users { CONTAINER_USERS_ALL, CONTAINER_USERS_MANY, CONTAINER_USERS_ONE };
+
+/*
+ * The same with the numbers that /etc/subuid and /etc/subgid give the user, from 1 on, if there are such, and newuidmap(1) and newgidmap(1) are
+ * installed. Then the program is executed anew, with the same arguments, in the namespace, where this returns at once.
+ */
+int container_enter_userns_of_many(enum container_users *ret, struct error *err);
+
 /* Are its mounts in a namespace of its own? */
 bool container_has_own_mounts(const struct container_spec *spec);
 

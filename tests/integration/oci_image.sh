@@ -120,7 +120,7 @@ expect_err_has '-e WORD=w|--env=WORD=w' "the command to run it again has the cha
 sed 's/"sha256:/"sha256:..\/..\//' layout/index.json >index.new && mkdir evil && cp -r layout/. evil/ && mv index.new evil/index.json
 run "$hermit" oci run evil
 expect 125 "a digest that is a path"
-ls -d /var/tmp/hermit-image-* >before 2>/dev/null # of others
+ls -d /var/tmp/hermit-image-?????? >before 2>/dev/null # of others
 # An ordinary user, who is root inside, and sees what root sees, but for whose /proc and /sys are.
 if ! command -v setpriv >/dev/null; then
 	echo "an ordinary user left out: needs setpriv"
@@ -146,10 +146,29 @@ sysfs /sys sysfs ro,nosuid,nodev,noexec,relatime 0 0
 	ok "an ordinary user: the host's network, and its name servers" grep -q resolv.conf out
 	run "${user[@]}" -u user layout true
 	expect 125 "an ordinary user: another user"
-	expect_err_has 'user 1000:1000 of the image: who is not root here has only root inside; say --user=0' "an ordinary user: another user"
+	expect_err_has 'user 1000:1000 of the image: who is not root here has only root inside, where there are no numbers' "an ordinary user: another user"
 	mkdir -m 777 theirs
 	run "${user[@]}" -v "$work/theirs:/data" layout 'echo made >/data/file'
 	equal "made 65534" "$(cat theirs/file) $(stat -c %u theirs/file)" "an ordinary user: -v"
+	# with numbers of its own, in a list of this test's
+	echo 65534:300000:65536 >numbers
+	# shellcheck disable=SC2016 # the inner shell's
+	many=(unshare --mount --propagation private sh -c 'mount --bind numbers /etc/subuid && mount --bind numbers /etc/subgid && exec "$@"' sh)
+	if "${many[@]}" true 2>/dev/null && command -v newuidmap >/dev/null; then
+		run "${many[@]}" "${user[@]}" layout
+		expect 4 "an ordinary user with others: exit status"
+		ok "an ordinary user with others: output" cmp -s first out
+		run "${many[@]}" "${user[@]}" -u user layout 'id -u; id -g; id -G; echo $HOME; touch /etc/x 2>/dev/null || echo denied; exit 5'
+		expect 5 "an ordinary user with others: another user: exit status"
+		expect_out "1000
+1000
+1000 77
+/home/user
+denied" "an ordinary user with others: another user"
+		equal 2 "$(find user/cache/hermit/images -mindepth 1 -maxdepth 1 | wc -l)" "an ordinary user: an image for each of both"
+	else
+		echo "other users of an ordinary one left out: needs newuidmap, and files /etc/subuid and /etc/subgid"
+	fi
 fi
 if command -v skopeo >/dev/null; then
 	skopeo copy --insecure-policy oci:layout:one docker-archive:archive.tar:busy:1 >skopeo.out 2>&1 || fail "skopeo: $(tail -1 skopeo.out)"
@@ -160,6 +179,6 @@ if command -v skopeo >/dev/null; then
 	run "$hermit" oci run flat
 	expect 4 "a directory of skopeo's"
 	ok "a directory of skopeo's: output" cmp -s first out
-	equal "" "$(ls -d /var/tmp/hermit-image-* 2>/dev/null | comm -13 before -)" "nothing temporary is left"
+	equal "" "$(ls -d /var/tmp/hermit-image-?????? 2>/dev/null | comm -13 before -)" "nothing temporary is left"
 fi
 finish

@@ -15,7 +15,8 @@ enum {
 	KEY_NO_NEW_PRIVS,
 	KEY_IGNORE_PAUSED,
 	KEY_CGROUP,
-	KEY_IGNORED,
+	KEY_APPARMOR,
+	KEY_PROCESS_LABEL,
 	MAX_GROUPS = 64,
 };
 
@@ -37,8 +38,8 @@ static const struct argp_option options[] = {
 	{ "cap", 'c', "CAPABILITY", 0, "one more capability", 0 },
 	{ "no-new-privs", KEY_NO_NEW_PRIVS, NULL, 0, "no program can give more privileges", 0 },
 	{ "ignore-paused", KEY_IGNORE_PAUSED, NULL, 0, "in a paused container, run as soon as it is resumed", 0 },
-	{ "apparmor", KEY_IGNORED, "PROFILE", 0, "accepted", 0 },
-	{ "process-label", KEY_IGNORED, "LABEL", 0, "accepted", 0 },
+	{ "apparmor", KEY_APPARMOR, "PROFILE", 0, "another profile, where AppArmor is active", 0 },
+	{ "process-label", KEY_PROCESS_LABEL, "LABEL", 0, "another label, where SELinux is active", 0 },
 	{ "cgroup", KEY_CGROUP, "PATH", 0, "a cgroup below the container's, [CONTROLLER,...:]PATH", 0 },
 	{ 0 },
 };
@@ -89,7 +90,11 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_CGROUP:
 		return strv_add(&a->cgroups, arg) < 0 ? ENOMEM : 0;
-	case KEY_IGNORED:
+	case KEY_APPARMOR:
+		q->apparmor_profile = arg;
+		return 0;
+	case KEY_PROCESS_LABEL:
+		q->selinux_label = arg;
 		return 0;
 	case ARGP_KEY_ARG:
 		q->id = arg;

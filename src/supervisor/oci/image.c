@@ -284,7 +284,7 @@ static int find_bundle(struct image *image, struct error *err)
 
 	if (!cache)
 		return error_set(err, ENOENT, "there is no directory for the cache of images: HOME is not set");
-	if (asprintf(&image->bundle, "%s/images/%s", cache, image->digest + strlen("sha256:")) < 0) {
+	if (asprintf(&image->bundle, "%s/images/%s%s", cache, image->digest + strlen("sha256:"), image->rootless ? "-root" : "") < 0) {
 		image->bundle = NULL;
 		return no_memory(err);
 	}
@@ -296,11 +296,13 @@ static int find_bundle(struct image *image, struct error *err)
 
 int image_open(const char *name, struct image *image, struct error *err)
 {
+	enum container_users users;
 	int r;
 
 	*image = (struct image){ 0 };
-	image->rootless = geteuid() != 0;
-	r = container_enter_userns(err);
+	r = container_enter_userns_of_many(&users, err);
+	image->nested = users != CONTAINER_USERS_ALL;
+	image->rootless = users == CONTAINER_USERS_ONE;
 	if (r == 0)
 		r = find_layout(image, name, err);
 	if (r == 0)
@@ -328,7 +330,7 @@ static int make_layer(struct image *image, char *layer, struct error *err)
 	}
 	image->root = strdup(path);
 	if (!image->root || asprintf(&options, "lowerdir=%s/rootfs,upperdir=%s/upper,workdir=%s/work%s", image->bundle, layer, layer,
-				     image->rootless ? ",userxattr" : "") < 0)
+				     image->nested ? ",userxattr" : "") < 0)
 		return no_memory(err);
 	return mount("hermit", image->root, "overlay", 0, options) < 0 ? error_errno(err, errno, "overlay on %s", image->root) : 0;
 }

@@ -18,12 +18,14 @@ struct image {
 	struct strv entrypoint;  /* what stays when the command is another one */
 	char *layout, *scratch;  /* own: where the layout is; a temporary directory, or NULL */
 	char *tag;
-	bool rootless; /* an ordinary user has opened it: there is one user inside, root */
+	bool nested;   /* in a user namespace, as of an ordinary user */
+	bool rootless; /* who has no other user inside (subuid(5)): umoci's word for it */
 };
 
 /*
  * name: DIR[:TAG] of an OCI layout, DIR of skopeo's "dir:", or FILE of docker save. 0, or -errno with a message: what it is not, or
- * which program is missing. An ordinary user becomes root of a user namespace here, for good.
+ * which program is missing. An ordinary user becomes root of a user namespace here, for good; see
+ * container_enter_userns_of_many().
  */
 int image_open(const char *name, struct image *image, struct error *err);
 

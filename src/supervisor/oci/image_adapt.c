@@ -101,8 +101,8 @@ static int make_rootless(struct oci_config *cfg, bool host_network, struct error
 	size_t n = 0;
 
 	if (p->user.uid != 0 || p->user.gid != 0)
-		return error_set(err, EPERM, "user %u:%u of the image: who is not root here has only root inside; say --user=0, or let an engine run it "
-					     "(podman --runtime hermit-supervisor run IMAGE)", p->user.uid, p->user.gid);
+		return error_set(err, EPERM, "user %u:%u of the image: who is not root here has only root inside, where there are no numbers for the user in "
+					     "/etc/subuid and /etc/subgid, or no newuidmap (Debian: uidmap); or say --user=0", p->user.uid, p->user.gid);
 	p->user.n_additional_gids = 0;
 	cfg->linux_.namespaces[OCI_NS_USER].present = false;
 	cfg->linux_.uid_mappings.count = cfg->linux_.gid_mappings.count = 0;

@@ -81,6 +81,7 @@ struct exec_request {
 	const char *process_file;          /* a process.json, or NULL: args and what follows over the container's own process */
 	char **args;                       /* NULL-terminated */
 	const char *cwd, *user;            /* "UID" or "UID:GID" */
+	const char *apparmor_profile, *selinux_label;
 	const struct strv *env, *caps;     /* may be NULL */
 	const struct strv *cgroups;        /* --cgroup: see cgroup_use_below(); may be NULL */
 	const uint32_t *groups;

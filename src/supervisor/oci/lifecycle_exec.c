@@ -122,6 +122,10 @@ static int change_process(struct joining *j, struct error *err)
 	p->terminal = q->terminal;
 	p->console_width = p->console_height = 0;
 	p->no_new_privileges |= q->no_new_privs;
+	if (q->apparmor_profile)
+		p->apparmor_profile = (char *)(uintptr_t)q->apparmor_profile;
+	if (q->selinux_label)
+		p->selinux_label = (char *)(uintptr_t)q->selinux_label;
 	if (q->cwd)
 		p->cwd = (char *)(uintptr_t)q->cwd;
 	if (q->user) {
