@@ -7,7 +7,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
-#include "vm.h"
+#include "vm_sockets.h"
 
 enum { MANY = 6, US = 1000, MS = 1000000 };
 
@@ -126,14 +126,11 @@ static void send_many(void)
 /* Nobody is there: the first goes, and the second finds out; which the third does not any more. */
 static void refused(void)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t len = sizeof(address);
-	int nobody = (int)MUST(socket(AF_INET, SOCK_DGRAM, 0)), udp = (int)MUST(socket(AF_INET, SOCK_DGRAM, 0));
+	int nobody = bound(SOCK_DGRAM, 0), udp = (int)MUST(socket(AF_INET, SOCK_DGRAM, 0));
+	struct sockaddr_in address = loopback(port_of(nobody));
 
-	MUST(bind(nobody, (struct sockaddr *)&address, len));
-	MUST(getsockname(nobody, (struct sockaddr *)&address, &len));
 	MUST(close(nobody));
-	MUST(connect(udp, (struct sockaddr *)&address, len));
+	MUST(connect(udp, (struct sockaddr *)&address, sizeof(address)));
 	prepare(8);
 	SAME("refused: of three go %s", RESULT(sendmmsg(udp, messages, 3, 0)));
 	SAME("refused: of two go %s", RESULT(sendmmsg(udp, messages, 2, 0)));
@@ -147,19 +144,16 @@ static void refused(void)
 /* More than a stream takes at once. */
 static void send_much(void)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	static char much[1 << 20];
 	struct iovec parts[3] = { { much, sizeof(much) }, { much, sizeof(much) }, { much, sizeof(much) } };
-	socklen_t len = sizeof(address);
-	int listener = (int)MUST(socket(AF_INET, SOCK_STREAM, 0)), fd = (int)MUST(socket(AF_INET, SOCK_STREAM, 0)), other;
+	int listener = bound(SOCK_STREAM, 0), fd = (int)MUST(socket(AF_INET, SOCK_STREAM, 0)), other;
+	struct sockaddr_in address = loopback(port_of(listener));
 	size_t got = 0;
 	ssize_t n;
 	pid_t pid;
 
-	MUST(bind(listener, (struct sockaddr *)&address, len));
-	MUST(getsockname(listener, (struct sockaddr *)&address, &len));
 	MUST(listen(listener, 1));
-	MUST(connect(fd, (struct sockaddr *)&address, len));
+	MUST(connect(fd, (struct sockaddr *)&address, sizeof(address)));
 	other = (int)MUST(accept(listener, NULL, NULL));
 	pid = (pid_t)MUST(fork());
 	if (!pid) {
@@ -182,13 +176,10 @@ static void send_much(void)
 
 static void several_messages(void)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t len = sizeof(address);
-	int fds[2], udp = (int)MUST(socket(AF_INET, SOCK_DGRAM, 0));
+	int fds[2], udp = bound(SOCK_DGRAM, 0);
+	struct sockaddr_in address = loopback(port_of(udp));
 
-	MUST(bind(udp, (struct sockaddr *)&address, len));
-	MUST(getsockname(udp, (struct sockaddr *)&address, &len));
-	MUST(connect(udp, (struct sockaddr *)&address, len));
+	MUST(connect(udp, (struct sockaddr *)&address, sizeof(address)));
 	receive(udp, udp, "UDP");
 	SAME("errors are not waited for: %s", RESULT(recv(udp, bytes, 1, MSG_ERRQUEUE)));
 	prepare(8);

@@ -17,33 +17,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-#include "vm.h"
-
-static struct sockaddr_in loopback(int port)
-{
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
-
-	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	return a;
-}
-
-static int port_of(int fd)
-{
-	struct sockaddr_in a;
-	socklen_t len = sizeof(a);
-
-	MUST(getsockname(fd, (struct sockaddr *)&a, &len));
-	return ntohs(a.sin_port);
-}
-
-static int bound(int type, int port)
-{
-	struct sockaddr_in a = loopback(port);
-	int fd = (int)MUST(socket(AF_INET, type, 0));
-
-	MUST(bind(fd, (struct sockaddr *)&a, sizeof(a)));
-	return fd;
-}
+#include "vm_sockets.h"
 
 static int connected(int type, int port)
 {

@@ -8,31 +8,12 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-#include "vm.h"
-
-static struct sockaddr_in loopback(int port)
-{
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
-
-	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	return a;
-}
-
-static int port_of(int fd)
-{
-	struct sockaddr_in a;
-	socklen_t len = sizeof(a);
-
-	MUST(getsockname(fd, (struct sockaddr *)&a, &len));
-	return ntohs(a.sin_port);
-}
+#include "vm_sockets.h"
 
 static int listening(void)
 {
-	struct sockaddr_in a = loopback(0);
-	int fd = (int)MUST(socket(AF_INET, SOCK_STREAM, 0));
+	int fd = bound(SOCK_STREAM, 0);
 
-	MUST(bind(fd, (struct sockaddr *)&a, sizeof(a)));
 	MUST(listen(fd, 5));
 	return fd;
 }
