@@ -18,23 +18,20 @@
 #include "engine/net/socket_note.h"
 #include "engine/net/sockets.h"
 
-#define NEUTRAL_ZERO { 0 }
-
 static const struct timed_option {
 	int level, name;
 	socklen_t size;
 	bool answered; /* the kernel is not asked: it would not forget that it was ever set */
 	bool listens;  /* of a listening socket: what it accepts begins without */
-	unsigned char neutral[SOCKET_TIMED_SIZE]; /* without effect */
 } options[SOCKET_TIMED_OPTIONS] = {
-	{ SOL_SOCKET, SO_LINGER, sizeof(struct linger), false, false, NEUTRAL_ZERO },
-	{ SOL_SOCKET, SO_MAX_PACING_RATE, 8, true, false, NEUTRAL_ZERO },
-	{ IPPROTO_TCP, TCP_LINGER2, 4, false, false, NEUTRAL_ZERO },
-	{ IPPROTO_TCP, TCP_USER_TIMEOUT, 4, false, false, NEUTRAL_ZERO },
-	{ IPPROTO_TCP, TCP_DEFER_ACCEPT, 4, false, true, NEUTRAL_ZERO },
-	{ IPPROTO_TCP, TCP_CORK, 4, false, false, NEUTRAL_ZERO },
-	{ IPPROTO_TCP, TCP_TX_DELAY, 4, false, false, NEUTRAL_ZERO },
-	{ IPPROTO_TCP, TCP_CONGESTION, SOCKET_TIMED_SIZE, true, false, NEUTRAL_ZERO },
+	{ SOL_SOCKET, SO_LINGER, sizeof(struct linger), false, false },
+	{ SOL_SOCKET, SO_MAX_PACING_RATE, 8, true, false },
+	{ IPPROTO_TCP, TCP_LINGER2, 4, false, false },
+	{ IPPROTO_TCP, TCP_USER_TIMEOUT, 4, false, false },
+	{ IPPROTO_TCP, TCP_DEFER_ACCEPT, 4, false, true },
+	{ IPPROTO_TCP, TCP_CORK, 4, false, false },
+	{ IPPROTO_TCP, TCP_TX_DELAY, 4, false, false },
+	{ IPPROTO_TCP, TCP_CONGESTION, SOCKET_TIMED_SIZE, true, false },
 };
 
 static int find(int level, int name)
@@ -119,9 +116,10 @@ int socket_timed_option_answer(struct engine *e, struct task *t, const struct fd
 	return 0;
 }
 
-/* The kernel has taken it: what it makes of it is kept, and taken out of force again. */
+/* The kernel has taken it: what it makes of it is kept, and taken out of force again, which zero does with all of them. */
 int socket_timed_option_set(struct engine *e, struct task *t, const struct fd_info *info)
 {
+	static const unsigned char off[SOCKET_TIMED_SIZE];
 	int i = find((int)t->call.args[1], (int)t->call.args[2]), handle, r;
 	const struct timed_option *option = &options[i];
 	struct socket_note *note = socket_note(e, info, true);
@@ -134,7 +132,7 @@ int socket_timed_option_set(struct engine *e, struct task *t, const struct fd_in
 	r = e->g->ops->handle_option(e->g, handle, option->level, option->name, note->timed[i].value, option->size);
 	note->timed[i].set = r == 0 && !is_default(option, note->timed[i].value);
 	if (note->timed[i].set && takes_effect(option, note->timed[i].value))
-		r = e->g->ops->handle_set_option(e->g, handle, option->level, option->name, option->neutral, option->size);
+		r = e->g->ops->handle_set_option(e->g, handle, option->level, option->name, off, option->size);
 	e->g->ops->handle_release(e->g, handle);
 	return r;
 }
