@@ -324,6 +324,17 @@ for order in . reverse; do
 	cp out "ord.$order"
 done
 ok "mounts in another order show the same" cmp ord.. ord.reverse
+# But not where one would cover the other, by whatever name it goes.
+mkdir -p "$work/rootfs/var" "$work/cover" && ln -sfn ../run "$work/rootfs/var/run"
+for names in /var/run:/run/it /var/run/:/run/./it /var/run//:/var/run/it /var/../var/run:/run/it var/run:run/it; do
+	bundle cov 'cat /run/it' '.mounts += ([{destination: "'"${names%:*}"'", source: ($root + "/../cover")},
+		{destination: "'"${names#*:}"'", source: ($root + "/../in-it")}] | map(.type = "bind" | .options = ["bind"]))'
+	echo "within" >"$work/in-it"
+	run rt run --bundle cov cov
+	expect_out within "a bind below a bind: $names"
+	rm -f "$work"/cover/*
+done
+rm -rf "$work/rootfs/var/run"
 ok "mountinfo: a tmpfs has the source of its description" grep -q ' - tmpfs shm ' ord..
 ok "mounts: a tmpfs has the source of its description" grep -q '^shm /dev/shm tmpfs ' ord..
 

@@ -11,10 +11,10 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "oci/arena.h"
 #include "supervisor/cache_directory.h"
 #include "supervisor/evidence/observed.h"
 #include "supervisor/evidence/verify.h"
+#include "supervisor/oci/bind_order.h"
 #include "supervisor/launch.h"
 #include "supervisor/oci/host_name.h"
 
@@ -136,41 +136,6 @@ int bundle_load_defaults(struct run_options *o, const char *path, struct error *
 	return r < 0 ? error_errno(err, -r, "%s", name) : run_options_from_defaults(o, text, name, takes_default, err);
 }
 
-static bool is_below(const char *path, const char *directory)
-{
-	size_t n = strlen(directory);
-
-	return strncmp(path, directory, n) == 0 && (path[n] == '/' || path[n] == '\0');
-}
-
-static bool may_swap(const struct container_mount *a, const struct container_mount *b)
-{
-	return (a->flags & MS_BIND) && (b->flags & MS_BIND) && !is_below(a->target, b->target) && !is_below(b->target, a->target);
-}
-
-/*
- * Engines list their own binds in an order that changes from one container to the next (podman's is that of a hash table), and the guest would see
- * it in mountinfo. Neighbours that do not cover each other are put in the order of their names.
- */
-static int order_binds(struct bundle *b, struct error *err)
-{
-	struct container_spec *spec = &b->container.spec;
-	struct container_mount *list = oci_arena_array(b->container.arena, spec->n_mounts + 1, sizeof(*list));
-
-	if (!list)
-		return error_set(err, ENOMEM, "out of memory");
-	for (size_t i = 0; i < spec->n_mounts; i++) {
-		struct container_mount next = spec->mounts[i];
-		size_t place = i;
-
-		for (; place > 0 && may_swap(&list[place - 1], &next) && strcmp(list[place - 1].target, next.target) > 0; place--)
-			list[place] = list[place - 1];
-		list[place] = next;
-	}
-	spec->mounts = list;
-	return 0;
-}
-
 int bundle_prepare(struct bundle *b, const char *directory, const struct run_options *o, struct error *err)
 {
 	bool untrapped;
@@ -182,7 +147,7 @@ int bundle_prepare(struct bundle *b, const char *directory, const struct run_opt
 	if (r == 0)
 		r = container_from_oci(&b->config, directory, &b->container, err);
 	if (r == 0 && !untrapped)
-		r = order_binds(b, err);
+		r = bind_order_apply(&b->container.spec, b->container.arena, err);
 	if (r < 0)
 		return r;
 	r = truth_of(b, BUNDLE_FIXED_MACS_ANNOTATION, err);
