@@ -4,39 +4,8 @@
 # agent that is stopped ends its containers with a reason; strangers at the socket do no harm.
 [ "$(id -u)" = 0 ] || { echo "needs root: containers are made by runc and crun"; exit 77; }
 command -v busybox >/dev/null || { echo "needs busybox"; exit 77; }
-# crun wants control groups of one version: a mount namespace with those of version 1 only, where both are mixed.
-if [ -z "${HERMIT_TEST_CGROUPS:-}" ] && [ -d /sys/fs/cgroup/unified ]; then
-	export HERMIT_TEST_CGROUPS=1
-	exec unshare -m --propagation private bash "$0" "$@"
-fi
-. "$top_srcdir/tests/integration/lib.sh"
-if [ -n "${HERMIT_TEST_CGROUPS:-}" ]; then
-	mkdir groups
-	mount -t tmpfs groups groups
-	for name in cpu,cpuacct cpu cpuacct cpuset memory devices freezer blkio pids; do
-		[ -d "/sys/fs/cgroup/$name" ] && mkdir "groups/$name" && mount --bind "/sys/fs/cgroup/$name" "groups/$name"
-	done
-	mount --rbind groups /sys/fs/cgroup
-fi
-supervisor=$top_builddir/hermit-supervisor
-agent=
-stop_agent()
-{
-	[ -n "$agent" ] && kill "$agent" && wait "$agent"
-	agent=
-}
-# Its metrics are there when it listens; those of the one before say nothing.
-start_agent()
-{
-	rm -f "$work/reports/metrics.prom"
-	"$supervisor" agent --listen="$work/socket" --directory="$work/reports" >agent.log 2>&1 &
-	agent=$!
-	until [ -e "$work/reports/metrics.prom" ]; do
-		kill -0 $agent || exit 99
-		sleep 0.05
-	done
-}
-trap 'stop_agent; cd /; umount -l "$work/groups" 2>/dev/null; rm -rf "$work"' EXIT
+# shellcheck source=tests/support/agent.sh
+. "$top_srcdir/tests/support/agent.sh"
 start_agent
 
 mkdir -p rootfs/bin rootfs/proc rootfs/sys rootfs/dev rootfs/tmp
@@ -100,10 +69,10 @@ for runtime in runc crun; do
 	ok "$runtime: no new privileges" cmp -s out.strict-$runtime out.$runtime-1
 	ok "$runtime: no new privileges: the agent's own filter" [ "$(grep -c WAIT_KILLABLE reports/strict-$runtime.txt)" = 0 ]
 done
-# Processes of exec come by a connection of their own, without a pid. (runc wants control groups for them that are not here: podman.sh.)
+# Processes of exec come by a connection of their own, without a pid.
 bundle long hook 'echo started; read x; echo "$x"'
 mkfifo door
-for runtime in crun; do
+for runtime in runc crun; do
 	command -v $runtime >/dev/null || continue
 	timeout -k 1 -s KILL "$(at_most 120)" $runtime --root "$work/state-$runtime" run -b long long-$runtime <door >out.long-$runtime 2>err.long-$runtime &
 	pid=$!

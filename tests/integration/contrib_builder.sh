@@ -13,28 +13,20 @@ command -v podman >/dev/null || skip "needs podman"
 command -v runc >/dev/null || skip "needs runc"
 file=$top_srcdir/contrib/ci/Dockerfile
 
-mkdir -p context/source tree/proc tree/sys tree/dev tree/tmp tree/run tree/etc tree/usr tree/var tree/hermit artifacts || exit 99
-for name in bin lib lib32 lib64 sbin; do [ -L /$name ] && cp -a /$name tree/$name; done
-printf 'root:x:0:0::/:/bin/sh\n' >tree/etc/passwd
+# shellcheck source=tests/support/podman.sh
+. "$top_srcdir/tests/support/podman.sh"
+machine_tree tree
+mkdir -p context/source tree/hermit artifacts || exit 99
 cp "$hermit" tree/hermit/hermit || exit 99
 tar -C tree -c . >context/tree.tar
 printf 'all:\ncheck:\n\t@od -An -N8 -tx1 /dev/urandom; date +%%N\n' >context/Makefile
 # Its own base in place of HERMIT_IMAGE; what the last stage would copy is written to a directory of ours.
 sed -e 's,^FROM \${HERMIT_IMAGE} AS tested$,FROM scratch AS tested\nADD tree.tar /\nENV PATH=/hermit:/usr/bin:/bin,' -e '/^FROM scratch$/,$d' "$file" >context/Dockerfile
-cat >containers.conf <<END
-[containers]
-default_ulimits=["nofile=1024:4096","nproc=4096:4096"]
-pids_limit=0
-[engine]
-cgroup_manager="cgroupfs"
-events_logger="file"
-END
-export CONTAINERS_CONF=$work/containers.conf
 
 # build OPTION...
 build()
 {
-	RUN_LIMIT=120 run podman --root "$work/pod/root" --runroot "$work/pod/run" --tmpdir "$work/pod/tmp" --storage-driver vfs --runtime runc \
+	RUN_LIMIT=120 run "${podman[@]}" --runtime runc \
 		build --network=none --no-cache -v /usr:/usr:ro -v "$work/artifacts:/hermit-ci" "$@" -t tested context
 	cat out err >said
 }

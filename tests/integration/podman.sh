@@ -10,59 +10,19 @@ skip()
 [ "$(id -u)" = 0 ] || skip "needs root: containers are made by runc and crun"
 command -v podman >/dev/null || skip "needs podman"
 [ -x /usr/bin/python3 ] || skip "needs python3 of the distribution"
-# crun wants control groups of one version: a mount namespace with those of version 1 only, where both are mixed.
-if [ -z "${HERMIT_TEST_CGROUPS:-}" ] && [ -d /sys/fs/cgroup/unified ]; then
-	export HERMIT_TEST_CGROUPS=1
-	exec unshare -m --propagation private bash "$0" "$@"
-fi
-. "$top_srcdir/tests/integration/lib.sh"
-supervisor=$top_builddir/hermit-supervisor
-agent=
-stop_agent()
-{
-	[ -n "$agent" ] && kill "$agent" && wait "$agent"
-	agent=
-}
-# Its metrics are there when it listens; those of the one before say nothing.
-start_agent()
-{
-	rm -f "$work/reports/metrics.prom"
-	"$supervisor" agent --listen="$work/socket" --directory="$work/reports" >>agent.log 2>&1 &
-	agent=$!
-	until [ -e "$work/reports/metrics.prom" ]; do
-		kill -0 $agent || exit 99
-		sleep 0.05
-	done
-}
-trap 'stop_agent; cd /; umount -R -l "$work/groups" 2>/dev/null; rm -rf "$work"' EXIT
-if [ -n "${HERMIT_TEST_CGROUPS:-}" ]; then
-	mkdir groups
-	mount -t tmpfs groups groups
-	for name in cpu,cpuacct cpu cpuacct cpuset memory devices freezer blkio pids systemd; do
-		[ -d "/sys/fs/cgroup/$name" ] && mkdir "groups/$name" && mount --bind "/sys/fs/cgroup/$name" "groups/$name"
-	done
-	mount --rbind groups /sys/fs/cgroup
-fi
+# shellcheck source=tests/support/agent.sh
+. "$top_srcdir/tests/support/agent.sh"
+# shellcheck source=tests/support/podman.sh
+. "$top_srcdir/tests/support/podman.sh"
 start_agent
 
-# The distribution's own programs, read-only: nothing is pulled.
-mkdir -p root/{proc,sys,dev,tmp,run,etc,usr,var} hooks
-for name in bin lib lib32 lib64 sbin; do [ -L /$name ] && cp -a /$name root/$name; done
-printf 'root:x:0:0::/:/bin/sh\n' >root/etc/passwd
+machine_tree root
+mkdir hooks
 # The files that `make install` puts into the engine's directory, with this build's program and this test's agent.
 for file in "$top_builddir"/contrib/hooks.d/*.json; do
 	jq --arg path "$supervisor" --arg socket "--socket=$work/socket" --arg dir "--directory=$work/reports" --argjson limit "$(at_most 5)" \
 		'.hook.path = $path | .hook.args += [$socket, $dir, "--limit=\($limit)"] | .hook.timeout = $limit + 10' "$file" >"hooks/$(basename "$file")" || exit 99
 done
-cat >containers.conf <<END
-[containers]
-default_ulimits=["nofile=1024:4096","nproc=4096:4096"]
-pids_limit=0
-[engine]
-cgroup_manager="cgroupfs"
-events_logger="file"
-END
-export CONTAINERS_CONF=$work/containers.conf
 on=--annotation=org.hermit.deterministic=true
 
 # pod RUNTIME ARGUMENT...
@@ -70,8 +30,7 @@ pod()
 {
 	local runtime=$1
 	shift
-	timeout -k 1 -s KILL "$(at_most 150)" podman --root "$work/pod/root" --runroot "$work/pod/run" --tmpdir "$work/pod/tmp" --storage-driver vfs \
-		--hooks-dir "$work/hooks" --runtime "$runtime" "$@"
+	timeout -k 1 -s KILL "$(at_most 150)" "${podman[@]}" --hooks-dir "$work/hooks" --runtime "$runtime" "$@"
 }
 
 # container RUNTIME NAME OPTION... -- PROGRAM...: output in out.NAME
