@@ -17,8 +17,8 @@
 #include "container/fsops.h"
 #include "container/internal.h"
 
-/* The directories above the file, in the layer, as the host has them. -ENOTDIR where one of them is a link: another file is meant. */
-static int make_parents(int layer, const char *path)
+/* Calls fn with each directory above the file, as the host has it, from the outermost. -ENOTDIR where one is a link: another file is meant. */
+static int for_parents(int layer, const char *path, int (*fn)(int layer, const char *name, const struct stat *st))
 {
 	char name[PATH_MAX];
 	struct stat st;
@@ -29,13 +29,21 @@ static int make_parents(int layer, const char *path)
 			return -ENAMETOOLONG;
 		if (lstat(name, &st) < 0)
 			return -errno;
-		if (!S_ISDIR(st.st_mode))
-			return -ENOTDIR;
-		if (mkdirat(layer, name + 1, 0700) < 0 && errno != EEXIST)
-			return -errno;
-		r = copy_attributes(layer, name + 1, &st);
+		r = S_ISDIR(st.st_mode) ? fn(layer, name + 1, &st) : -ENOTDIR;
 	}
 	return r;
+}
+
+static int make_directory(int layer, const char *name, const struct stat *st)
+{
+	return mkdirat(layer, name, st->st_mode & 0777) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+static bool is_beside(const struct container_file *file, const struct container_file *other)
+{
+	size_t len = (size_t)(strrchr(file->path, '/') - file->path);
+
+	return other && strncmp(file->path, other->path, len + 1) == 0 && !strchr(other->path + len + 1, '/');
 }
 
 static int make_contents(int layer, const struct container_file *file)
@@ -48,15 +56,16 @@ static int make_contents(int layer, const struct container_file *file)
 	return fd < 0 ? -errno : fd_write_full(fd, file->text, strlen(file->text));
 }
 
-/* Nothing where the host has no such file, or something else of the name. */
-static int make_file(int layer, const struct container_file *file)
+/* 1: it is made; 0: the host has no such file, or something else of the name. `made` is one that was made before, or NULL. */
+static int make_file(int layer, const struct container_file *file, const struct container_file *made)
 {
 	struct stat st;
-	int r;
+	int r = 0;
 
 	if (lstat(file->path, &st) < 0 || (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode)))
 		return 0;
-	r = make_parents(layer, file->path);
+	if (!is_beside(file, made))
+		r = for_parents(layer, file->path, make_directory);
 	if (r < 0)
 		return r == -ENOTDIR || r == -ENOENT ? 0 : r;
 	r = make_contents(layer, file);
@@ -66,15 +75,30 @@ static int make_file(int layer, const struct container_file *file)
 		st.st_mode = S_IFREG | 0644;
 	if (r == 0)
 		r = copy_attributes(layer, file->path + 1, &st);
-	return r < 0 ? r : make_parents(layer, file->path); /* once more: their times */
+	return r < 0 ? r : 1;
+}
+
+/* When they are filled, because of their times. What cannot be had of them is not worth more than a wrong time. */
+static void finish_directories(const struct stage *stage)
+{
+	const struct container_spec *spec = stage->spec;
+	const struct container_file *last = NULL;
+	struct stat st;
+
+	for (size_t i = 0; i < spec->n_host_files; i++)
+		if (!is_beside(&spec->host_files[i], last) && host_files_have(stage, spec->host_files[i].path)) {
+			last = &spec->host_files[i];
+			(void)for_parents(stage->files, last->path, copy_attributes);
+		}
+	if (lstat("/", &st) == 0)
+		(void)copy_attributes(stage->files, ".", &st);
 }
 
 int host_files_make(struct stage *stage, struct error *err)
 {
 	const struct container_spec *spec = stage->spec;
+	const struct container_file *made = NULL;
 	char place[sizeof(stage->path) + 8];
-	struct stat st;
-	int r = 0;
 
 	if (spec->n_host_files == 0 || spec->root_kind == ROOT_PATH)
 		return 0;
@@ -82,13 +106,15 @@ int host_files_make(struct stage *stage, struct error *err)
 	stage->files = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (stage->files < 0)
 		return error_errno(err, errno, "cannot open %s", place);
-	for (size_t i = 0; r == 0 && i < spec->n_host_files; i++) {
-		r = make_file(stage->files, &spec->host_files[i]);
+	for (size_t i = 0; i < spec->n_host_files; i++) {
+		int r = make_file(stage->files, &spec->host_files[i], made);
+
 		if (r < 0)
 			return error_errno(err, -r, "cannot make the container's %s", spec->host_files[i].path);
+		if (r > 0)
+			made = &spec->host_files[i];
 	}
-	if (lstat("/", &st) == 0)
-		(void)copy_attributes(stage->files, ".", &st);
+	finish_directories(stage);
 	return 0;
 }
 

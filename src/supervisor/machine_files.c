@@ -100,18 +100,18 @@ char *machine_files_hosts(const char *text, const char *host, const char *name)
 
 /*
  * Constants, so that the runs of all hosts agree. Nothing has happened on the machine: nobody is logged in, or ever was. The zone is a link, because
- * programs take its name from where it leads to; where that is missing it is UTC too.
+ * programs take its name from where it leads to; where that is missing it is UTC too. Files of a directory stand together: that is faster.
  */
 static const struct container_file constant_files[] = {
-	{ .path = "/etc/machine-id", .text = "6865726d697440008000000000000001\n" },
-	{ .path = "/var/lib/dbus/machine-id", .text = "6865726d697440008000000000000001\n" },
-	{ .path = "/etc/hostid", .text = "herm" },
-	{ .path = "/etc/localtime", .link = "/usr/share/zoneinfo/Etc/UTC" },
-	{ .path = "/etc/timezone", .text = "Etc/UTC\n" },
 	{ .path = "/run/utmp", .text = "" },
 	{ .path = "/var/log/wtmp", .text = "" },
 	{ .path = "/var/log/btmp", .text = "" },
 	{ .path = "/var/log/lastlog", .text = "" },
+	{ .path = "/var/lib/dbus/machine-id", .text = "6865726d697440008000000000000001\n" },
+	{ .path = "/etc/machine-id", .text = "6865726d697440008000000000000001\n" },
+	{ .path = "/etc/hostid", .text = "herm" },
+	{ .path = "/etc/localtime", .link = "/usr/share/zoneinfo/Etc/UTC" },
+	{ .path = "/etc/timezone", .text = "Etc/UTC\n" },
 };
 static_assert(ARRAY_SIZE(constant_files) + 3 <= MACHINE_FILES_MAX, "three more follow");
 
