@@ -192,6 +192,7 @@ struct container_spec {
 	bool plain_rlimits; /* do not set the fixed defaults */
 	struct container_caps caps;
 	bool no_new_privs;
+	bool traceable; /* by a creator who has no power over where this program was executed: an ordinary user, in a user namespace made for it */
 	bool set_oom_score_adj;
 	int oom_score_adj;
 	struct container_scheduler scheduler;     /* not set: SCHED_OTHER, nice 0 */

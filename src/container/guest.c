@@ -347,6 +347,9 @@ static int set_credentials(const struct container_spec *spec, struct error *err)
 	/* changing credentials has cleared it */
 	if (!spec->own_init && !spec->outlive && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return error_errno(err, errno, "PR_SET_PDEATHSIG");
+	/* so has it this; until execve the memory is the creator's program's, which nobody else in the container can get at: calls of guests are ours */
+	if (spec->traceable && prctl(PR_SET_DUMPABLE, 1) < 0)
+		return error_errno(err, errno, "PR_SET_DUMPABLE");
 	return 0;
 }
 

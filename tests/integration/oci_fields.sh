@@ -407,5 +407,25 @@ if command -v setpriv >/dev/null; then
 	run "${user[@]}" delete u
 	expect 0 "a user: delete"
 	equal "" "$(ls user/hermit-supervisor)" "a user: nothing is left"
+	# other users of an ordinary one, by numbers in a list of this test's
+	echo 65534:300000:65536 >numbers
+	# shellcheck disable=SC2016 # the inner shell's
+	many=(unshare --mount --propagation private sh -c 'mount --bind numbers /etc/subuid && mount --bind numbers /etc/subgid && exec "$@"' sh)
+	if "${many[@]}" true 2>/dev/null && command -v newuidmap >/dev/null; then
+		jq '.process.args = ["/bin/sh", "-c", "id -u; id -g; while :; do sleep 1; done"] | .process.user = {uid: 5, gid: 6}
+			| .linux.uidMappings += [{containerID: 1, hostID: 300000, size: 1000}] | .linux.gidMappings = .linux.uidMappings' user/config.json >user/new &&
+			mv user/new user/config.json
+		timeout "$(at_most 60)" "${many[@]}" "${user[@]}" run --detach --bundle user many <in >many.out 2>&1
+		until_true grep -q 6 many.out
+		equal "5 6" "$(xargs <many.out)" "a user with others: another user"
+		run "${user[@]}" exec --user 7:8 many /bin/sh -c 'id -u; id -g; cut -d. -f1 /proc/uptime'
+		expect 0 "a user with others: exec of another user"
+		equal "7 8" "$(head -2 out | xargs)" "a user with others: exec of another user"
+		ok "a user with others: exec has virtual time" grep -q '^12[0-9]$' out
+		run "${user[@]}" delete --force many
+		expect 0 "a user with others: delete"
+	else
+		echo "other users of an ordinary one left out: needs newuidmap, and files /etc/subuid and /etc/subgid"
+	fi
 fi
 finish

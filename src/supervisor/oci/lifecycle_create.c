@@ -322,6 +322,7 @@ static int make_container(struct creation *c, struct error *err)
 		return r;
 	filters_use(&c->filters, spec);
 	spec->outlive = true;
+	spec->traceable = !c->untrapped && geteuid() != 0;
 	spec->no_pivot = c->request->no_pivot;
 	set_hooks(c);
 	return container_create(spec, &c->container, err);

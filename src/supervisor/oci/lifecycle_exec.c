@@ -304,6 +304,7 @@ static int make_process(struct joining *j, struct error *err)
 		spec->cgroup_arg = j;
 	}
 	spec->outlive = true;
+	spec->traceable = !j->state.untrapped && geteuid() != 0;
 	spec->keep_console = true;
 	return container_create_inside(spec, j->state.init.pid, &j->container, err);
 }

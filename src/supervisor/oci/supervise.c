@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -338,6 +339,19 @@ static void start(struct supervisor *s)
 		run_trapped(s);
 }
 
+/*
+ * Of an ordinary user: what belongs to other users of the container, their files in /proc among it, is in reach of who is in its user namespace, and
+ * root there, only.
+ */
+static int enter_users(const struct supervise_request *request)
+{
+	const struct container_id_maps *maps = &request->bundle->request.spec->maps;
+
+	if (geteuid() == 0 || request->untrapped || (maps->n_uids < 2 && (maps->n_uids == 0 || maps->uids[0].count < 2)))
+		return 0;
+	return setns(request->container->init_pidfd, CLONE_NEWUSER) < 0 ? -errno : 0;
+}
+
 static _Noreturn void supervisor_main(const struct supervise_request *request, int guardian, pid_t parent)
 {
 	struct supervisor s = { .request = request, .guardian = guardian, .starter = -1, .init_pidfd = request->container->init_pidfd };
@@ -345,7 +359,7 @@ static _Noreturn void supervisor_main(const struct supervise_request *request, i
 		       request->container->init_pidfd, request->container->guest_pidfd };
 
 	(void)prctl(PR_SET_NAME, "hermit-sup");
-	if (prctl(PR_SET_PDEATHSIG, GUARDIAN_DIED) < 0 || getppid() != parent)
+	if (enter_users(request) < 0 || prctl(PR_SET_PDEATHSIG, GUARDIAN_DIED) < 0 || getppid() != parent)
 		_exit(1);
 	guardian_keep_only(keep, ARRAY_SIZE(keep));
 	if (wait_for_start(&s) < 0) {
