@@ -296,15 +296,18 @@ static bool is_along(const char *path, const char *goal)
 }
 
 /*
- * Below /tmp that is made new, all but what stays in sight or is bound from there: it may be as large as it likes, and would have to be looked
+ * Below /tmp that is made new or is another directory, all but what stays in sight or is bound from there: it may be as large as it likes, and would have to be looked
  * through where something else is mounted or kept in it.
  */
 static bool is_covered(const struct cow *cow, const char *path)
 {
 	const struct container_spec *spec = cow->stage->spec;
+	bool own_tmp = spec->private_tmp;
 	char cwd[PATH_MAX];
 
-	if (!spec->private_tmp || strcmp(cow->source, "/") != 0 || !path_is_under(path, "/tmp"))
+	for (size_t i = 0; !own_tmp && i < spec->n_mounts; i++)
+		own_tmp = spec->mounts[i].target && !strcmp(spec->mounts[i].target, "/tmp");
+	if (!own_tmp || strcmp(cow->source, "/") != 0 || !path_is_under(path, "/tmp"))
 		return false;
 	if (!realpath(".", cwd) || is_along(path, cwd))
 		return false;

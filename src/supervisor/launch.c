@@ -263,8 +263,25 @@ static int set_user(struct launch *l, const struct run_options *o, struct error 
 	return r == 0 && o->group ? user_names_find_group(o->group, &l->spec.gid, err) : r;
 }
 
+static int walk(const char *path, char place[PATH_MAX], unsigned links);
+
+/* The last component is a link to what is missing: that is what will be made. */
+static int follow(char place[PATH_MAX], unsigned links)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlink(place, target, sizeof(target) - 1);
+
+	if (n < 0)
+		return 0;
+	if (links == 0)
+		return -ELOOP;
+	target[n] = '\0';
+	*(*target == '/' ? place : strrchr(place, '/')) = '\0';
+	return walk(target, place, links - 1);
+}
+
 /* One more component; what is there already has its own name, what is not is made by this one. */
-static int walk_to(const char *word, size_t len, char place[PATH_MAX])
+static int walk_to(const char *word, size_t len, char place[PATH_MAX], unsigned links)
 {
 	size_t n = strlen(place);
 	char real[PATH_MAX];
@@ -278,33 +295,44 @@ static int walk_to(const char *word, size_t len, char place[PATH_MAX])
 	if (n + 1 + len >= PATH_MAX)
 		return -ENAMETOOLONG;
 	(void)snprintf(place + n, PATH_MAX - n, "/%.*s", (int)len, word);
-	if (realpath(place, real))
-		(void)snprintf(place, PATH_MAX, "%s", real[1] ? real : "");
+	if (!realpath(place, real))
+		return follow(place, links);
+	(void)snprintf(place, PATH_MAX, "%s", real[1] ? real : "");
 	return 0;
 }
 
-/* A directory of the guest's where something of its own is mounted, as it is called in lists: without links and dots. */
-static int add_mount_point(struct launch *l, const char *path)
+static int walk(const char *path, char place[PATH_MAX], unsigned links)
 {
-	char place[PATH_MAX] = "";
 	int r = 0;
 
 	while (r == 0 && *path) {
 		size_t len = strcspn(path, "/");
 
-		r = walk_to(path, len, place);
+		r = walk_to(path, len, place, links);
 		path += len + (path[len] == '/');
 	}
+	return r;
+}
+
+/* A directory of the guest's where something of its own is mounted, as it is called in lists: without links and dots. */
+static int add_mount_point(struct launch *l, const char *path)
+{
+	enum { LINKS_MOST = 40 }; /* as the kernel's MAXSYMLINKS */
+	char place[PATH_MAX] = "";
+	int r;
+
+	r = walk(path, place, LINKS_MOST);
 	return r < 0 ? r : strv_add(&l->mount_points, *place ? place : "/");
 }
 
 /* The rest of what is mounted there is the host's, in the copy-on-write view of it. */
 static int set_mount_points(struct launch *l, const struct run_options *o, struct error *err)
 {
-	static const char *const standard[] = { "/proc", "/sys", "/dev", "/tmp" };
+	static const char *const standard[] = { "/proc", "/sys", "/dev" };
 	_cleanup_free_ char *cwd = realpath(".", NULL);
-	int r = 0;
+	int r;
 
+	r = strv_add(&l->mount_points, l->spec.private_tmp ? "=/tmp" : "/tmp"); /* covers what the host has mounted there */
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(standard); i++)
 		r = strv_add(&l->mount_points, standard[i]);
 	for (size_t i = 0; r == 0 && i < l->n_mounts; i++)

@@ -185,6 +185,18 @@ expect 0 "a mount by a path with links and dots"
 expect_out "$(realpath /var/run)/other
 /opt/none/deep
 tmpfs" "a mount by a path with links and dots is listed"
+# a target that is a link to a link to nothing: what they lead to is made
+mkdir "$work/links"
+ln -s two/three "$work/links/one"
+ln -s "$work/links/none" "$work/links/three"
+mkdir "$work/links/two"
+ln -s ../three "$work/links/two/three"
+status=0
+(cd "$work/links" && exec "$hermit" run --mount="type=tmpfs,target=$work/links/one" -- sh -c 'grep -c "^tmpfs $PWD/none tmpfs" /proc/mounts; findmnt -n -o FSTYPE none') \
+	>"$work/out" 2>"$work/err" </dev/null || status=$?
+expect 0 "a mount by links to nothing"
+expect_out "1
+tmpfs" "a mount by links to nothing is listed"
 
 map=
 [ "$(id -u)" = 0 ] || map=-r

@@ -272,7 +272,7 @@ Test(procfs, mountinfo)
 /* What the host has mounted in the tree that is shown is not in lists, and not counted. */
 Test(procfs, own_mounts)
 {
-	static const char *const points[] = { "/proc", "/data dir", NULL };
+	static const char *const points[] = { "/proc", "=/data dir", NULL };
 	static const char text[] = "248 44 0:169 / / rw - overlay overlay rw\n"
 				   "249 248 0:170 / /data rw - overlay overlay rw\n"
 				   "250 249 0:171 / /data/proc rw - tmpfs tmpfs rw\n"
@@ -280,7 +280,8 @@ Test(procfs, own_mounts)
 				   "252 251 0:172 /sys /proc/sys ro - proc proc rw\n"
 				   "253 248 0:173 / /process rw - tmpfs tmpfs rw\n"
 				   "254 248 0:174 / /data\\040dir rw - tmpfs tmpfs rw\n"
-				   "255 248 0:175 / /data\\011dir rw - tmpfs tmpfs rw\n";
+				   "255 248 0:175 / /data\\011dir rw - tmpfs tmpfs rw\n"
+				   "256 254 0:176 / /data\\040dir/below rw - tmpfs tmpfs rw\n";
 
 	engine->options.mount_points = points;
 	cr_assert_str_eq(shown("/proc/2/mountinfo", text, NULL),

@@ -73,8 +73,8 @@ static void put_super_options(struct piece type, struct piece options, FILE *out
 			fprintf(out, ",%.*s", PIECE_ARG(option));
 }
 
-/* POINT is at or below DIRECTORY? In lists a blank and its like are three octal digits. */
-static bool is_under(struct piece point, const char *directory)
+/* POINT is at DIRECTORY, or (whole) at or below it? In lists a blank and its like are three octal digits. */
+static bool is_at(struct piece point, const char *directory, bool whole)
 {
 	size_t i = 0;
 
@@ -91,7 +91,7 @@ static bool is_under(struct piece point, const char *directory)
 			return false;
 		}
 	}
-	return i == point.n || point.at[i] == '/';
+	return i == point.n || (whole && point.at[i] == '/');
 }
 
 static bool is_listed(const struct engine *e, struct piece point)
@@ -100,8 +100,8 @@ static bool is_listed(const struct engine *e, struct piece point)
 
 	if (!own || piece_is(point, "/"))
 		return true;
-	while (*own)
-		if (is_under(point, *own++))
+	for (; *own; own++)
+		if (is_at(point, *own + (**own == '='), **own != '='))
 			return true;
 	return false;
 }
