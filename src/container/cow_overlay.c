@@ -136,8 +136,12 @@ static unsigned mount_attributes(const struct cow *cow, const char *path)
 int cow_create_overlay(struct cow *cow, const char *path, const struct stat *st, struct error *err)
 {
 	char lower[3 * PATH_MAX], upper[PATH_MAX], work[PATH_MAX];
+	/*
+	 * The layers' numbers of inodes are kept apart (xino): else files have a device number by their layer, entries of directories are numbered without it, and
+	 * a new file's small number may be that of a directory of the host.
+	 */
 	struct fs_option options[] = {
-		{ "lowerdir", lower }, { "upperdir", upper }, { "workdir", work }, { 0 }, { 0 },
+		{ "lowerdir", lower }, { "upperdir", upper }, { "workdir", work }, { "xino", "on" }, { 0 }, { 0 },
 	};
 	int r, n = 0;
 
@@ -148,7 +152,7 @@ int cow_create_overlay(struct cow *cow, const char *path, const struct stat *st,
 		n = snprintf(lower, sizeof(lower), "%s/files%s:", cow->stage->path, path[1] ? path : "");
 	escape_lower(path, lower + n, sizeof(lower) - (size_t)n);
 	if (cow->stage->userns) {
-		options[3].key = "userxattr";
+		options[4].key = "userxattr";
 		prepare_upper(cow, path, upper);
 	}
 	return fs_create("overlay", "overlay", options, mount_attributes(cow, path), err);

@@ -176,6 +176,10 @@ cp "$work/out" "$work/first"
 )
 ok "nothing of the caller's shows" diff "$work/first" "$work/out"
 
+# A directory and a file of one file system are on one device: their numbers of inodes do not meet those of what the run makes.
+hermit_run -- sh -c 'stat -c %d /usr/bin /usr/bin/env | uniq | wc -l'
+expect_out 1 "one device number for a file system"
+
 # --- nothing of what else is mounted on the host ---
 # What the options mount is listed, where it is mounted: links, dots and what is not there yet in its path
 status=0
