@@ -83,7 +83,7 @@ settings="/proc/sys/kernel/random/uuid /proc/sys/kernel/random/boot_id /proc/sys
 /proc/sys/kernel/osrelease /proc/sys/kernel/version /proc/sys/kernel/pid_max /proc/sys/kernel/threads-max /proc/sys/kernel/pty/nr
 /proc/sys/fs/file-nr /proc/sys/fs/inode-nr /proc/sys/fs/dentry-state /proc/sys/fs/aio-nr /proc/sys/vm/overcommit_memory
 /proc/sys/net/core/somaxconn /proc/sys/user/max_user_namespaces /proc/sys/net/ipv4/tcp_mem /proc/sys/net/ipv4/tcp_max_tw_buckets
-/proc/sys/net/ipv4/tcp_available_congestion_control /proc/sys/net/ipv4/neigh/default/gc_thresh3 /proc/sys/fs/quota/lookups
+/proc/sys/net/ipv4/tcp_available_congestion_control /proc/sys/net/ipv4/neigh/default/gc_thresh3 /proc/sys/net/ipv4/neigh/lo/ucast_solicit /proc/sys/net/ipv6/neigh/lo/locktime /proc/net/rt_acct /proc/sys/fs/quota/lookups
 /proc/net/stat/rt_cache /proc/net/fib_triestat /proc/net/netfilter/nf_log"
 sys_files="/sys/devices/system/cpu/online /sys/devices/system/cpu/possible /sys/devices/system/cpu/present
 /sys/devices/system/cpu/cpu0/topology/core_siblings_list /sys/devices/system/node/node0/meminfo /sys/class/net/lo/mtu

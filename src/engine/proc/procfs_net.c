@@ -234,6 +234,7 @@ static const struct procfs_row rows[] = {
 	ROW_LIVE("fib_triestat"), /* in bytes of this kernel's structures */
 	ROW_LIVE("ip_mr_*"),      /* routes of multicast: only a raw socket makes any */
 	ROW_LIVE("ip6_mr_*"),
+	ROW_TEXT("rt_acct", ""), /* of classes of routes: there are none */
 	ROW_LIVE("rt_cache"), /* there has been none since Linux 3.6 */
 	ROW_FILTER("stat/*", filter_stat),
 	ROW_TEXT("netfilter/nf_log", ""),
