@@ -9,11 +9,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include <unistd.h>
-
 #include "container/cgroup_internal.h"
 
 /* A number of bytes, or "max" for a negative one. */

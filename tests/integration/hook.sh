@@ -70,6 +70,12 @@ ok "files: the engine's own are as they were" [ "$(cat engine-hostname; grep -c 
 ok "files: the rights" [ "$(stat -c %a engine-hosts.hermit)" = 640 ]
 hook precreate <files.json
 expect 0 "files: once more"
+rm engine-hosts.hermit
+printf '127.0.0.1\tlocalhost mine\n' >engine-hosts
+hook precreate <files.json
+ok "files: one of the user's own, without the name, is bound itself" [ "$(value '[.mounts[] | select(.destination == "/etc/hosts") | .source | sub(".*/"; "")]')" = \
+	'["engine-hosts"]' ]
+ok "files: and nothing is left beside it" [ ! -e engine-hosts.hermit ]
 rm engine-hosts
 hook precreate <files.json
 expect 0 "files: one that is missing is the runtime's to say"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A container whose document has no mount namespace is in its caller's; one with a mount namespace by path is in that. Either has its mounts on its root
 # directory while it lives, sees what a container with mounts of its own sees, and leaves nothing.
-[ -n "${SHARED_MOUNTS_INSIDE:-}" ] || SHARED_MOUNTS_INSIDE=1 exec unshare --mount --propagation slave bash "$0" "$@"
+[ -n "${SHARED_MOUNTS_INSIDE:-}" ] || [ "$(id -u)" != 0 ] || SHARED_MOUNTS_INSIDE=1 exec unshare --mount --propagation private bash "$0" "$@"
 . "$top_srcdir/tests/integration/lib.sh"
 . "$top_srcdir/tests/integration/oci_lib.sh"
 
@@ -14,6 +14,13 @@ namespace_of()
 {
 	readlink "/proc/$1/ns/mnt"
 }
+# shellcheck disable=SC2317 # until_true calls it
+has_left()
+{
+	[ "$(namespace_of "$1")" != "$(namespace_of self)" ]
+}
+others=()
+trap 'kill "${others[@]}" 2>/dev/null; clear_containers; cd /; rm -rf "$work"' EXIT
 inherit='.linux.namespaces |= map(select(.type != "mount"))'
 # shellcheck disable=SC2016 # jq's
 by_path='.linux.namespaces |= map(if .type == "mount" then .path = $path else . end)'
@@ -26,7 +33,8 @@ expect 0 "mounts of its own"
 cp out own.out
 unshare --mount --propagation private sleep 1000 &
 other=$!
-until_true [ "$(namespace_of $other)" != "$(namespace_of self)" ]
+others+=("$other")
+until_true has_left $other
 there=$(mounts_here $other)
 
 # ---- what it sees ----
@@ -134,11 +142,11 @@ equal "$before" "$(mounts_here)" "two on one root: mounts are left"
 mount --make-rshared / || exit 99
 unshare --mount --propagation unchanged sleep 1000 &
 peer=$!
-until_true [ "$(namespace_of $peer)" != "$(namespace_of self)" ]
+others+=("$peer")
+until_true has_left $peer
 run rt run --bundle shared --detach c
 expect 0 "shared propagation: run"
 run rt delete --force c
 equal "$before" "$(mounts_here)" "shared propagation: mounts are left"
 equal "$before" "$(mounts_here $peer)" "shared propagation: mounts are left with a peer"
-kill $other $peer
 finish

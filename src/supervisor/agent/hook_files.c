@@ -46,7 +46,7 @@ static int save(const char *path, const char *text, const struct stat *st)
 	return r < 0 ? r : fchmod(fd, st->st_mode & 0777) < 0 ? -errno : 0;
 }
 
-/* *ret: where the copy is. -ENODATA: nothing to copy. */
+/* *ret: where the copy is. -ENODATA: nothing to copy, or the name is not in it, as in a file that is the user's own and not the engine's. */
 static int copy_renamed(const char *source, const char *old, const char *name, char **ret)
 {
 	_cleanup_free_ char *text = NULL, *made = NULL;
@@ -59,8 +59,14 @@ static int copy_renamed(const char *source, const char *old, const char *name, c
 	if (r < 0)
 		return r;
 	made = host_name_rewrite(text, old, name);
-	if (!made || asprintf(ret, "%s.hermit", source) < 0)
+	if (!made)
 		return -ENOMEM;
+	if (!strcmp(made, text))
+		return -ENODATA;
+	if (asprintf(ret, "%s.hermit", source) < 0) {
+		*ret = NULL;
+		return -ENOMEM;
+	}
 	r = save(*ret, made, &st);
 	if (r < 0) {
 		free(*ret);
