@@ -6,6 +6,7 @@
  * usage: machine_calls CPUS MEMORY_BYTES HOSTNAME
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/prctl.h>
 #include <sched.h>
 #include <signal.h>
@@ -17,6 +18,7 @@
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/times.h>
@@ -352,14 +354,36 @@ static void check_memory(void)
 	pages[0] = area + PAGE;
 	pages[1] = (void *)8;
 	CHECK(syscall(SYS_move_pages, 0, 2, pages, NULL, status, 0) == 0 && status[0] == 0 && status[1] == -EFAULT);
-	/* Below vm.mmap_min_addr, whatever that of the host is. */
+}
+
+/* Below vm.mmap_min_addr, whatever that of the host is. */
+static void check_low_memory(void)
+{
+	int fd, id;
+
 	CHECK_ERRNO((long)mmap((void *)4096, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), EPERM);
 	CHECK_ERRNO((long)mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), EPERM);
 	CHECK_ERRNO((long)mmap((void *)61440, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0), EPERM);
 	CHECK_ERRNO((long)mmap((void *)100, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), EINVAL);
 	CHECK((long)mmap((void *)65536, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == 65536);
 	CHECK_ERRNO((long)mremap((void *)65536, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)4096), EPERM);
+	CHECK_ERRNO((long)mremap((void *)65536, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, (void *)4096), EPERM);
 	CHECK(munmap((void *)65536, 4096) == 0);
+	fd = open("/proc/self/exe", O_RDONLY);
+	CHECK_ERRNO((long)mmap((void *)4096, 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0), EPERM);
+	CHECK((long)mmap((void *)65536, 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == 65536);
+	close(fd);
+	CHECK_ERRNO((long)mmap((void *)4096, 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0), EBADF);
+	fd = open("/proc/self/exe", O_PATH);
+	CHECK_ERRNO((long)mmap((void *)4096, 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0), EBADF);
+	close(fd);
+	id = shmget(IPC_PRIVATE, 4096, 0600);
+	CHECK_ERRNO((long)shmat(id, (void *)4096, 0), EPERM);
+	CHECK_ERRNO((long)shmat(id, (void *)100, SHM_RND), EPERM);
+	CHECK_ERRNO((long)shmat(id, (void *)100, SHM_RND | SHM_REMAP), EINVAL);
+	CHECK_ERRNO((long)shmat(id, (void *)100, 0), EINVAL);
+	CHECK((long)shmat(id, (void *)65636, SHM_RND | SHM_REMAP) == 65536);
+	CHECK(shmdt((void *)65536) == 0 && shmctl(id, IPC_RMID, NULL) == 0);
 }
 
 int main(int argc, char **argv)
@@ -376,6 +400,7 @@ int main(int argc, char **argv)
 	check_clock_state();
 	check_usage();
 	check_memory();
+	check_low_memory();
 	check_options();
 	check_reaper();
 	check_cpu_limit();

@@ -6,6 +6,7 @@
 #include <linux/mempolicy.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 
 #include "base/cleanup.h"
 #include "engine/engine_internal.h"
@@ -90,6 +91,24 @@ static bool is_too_low(uint64_t address)
 	return address < MACHINE_LOWEST_ADDRESS && address % MACHINE_PAGE == 0;
 }
 
+/* A descriptor that is none, or one of O_PATH, is refused first. */
+static bool has_source(struct engine *e, struct task *t)
+{
+	const uint64_t *a = t->call.args;
+	const struct fd_info *info;
+
+	if (a[3] & MAP_ANONYMOUS)
+		return true;
+	return a[5] % MACHINE_PAGE == 0 && fdtable_info(e, t, (int)a[4], &info) == 0 && !(info->open_flags & O_PATH);
+}
+
+static bool maps_too_low(struct engine *e, struct task *t)
+{
+	const uint64_t *a = t->call.args;
+
+	return a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE) && a[3] & MAP_TYPE && a[1] && is_too_low(a[0]) && has_source(e, t);
+}
+
 int handle_mem_mmap(struct engine *e, struct task *t, struct verdict *v)
 {
 	uint32_t prot = (uint32_t)t->call.args[2], flags = (uint32_t)t->call.args[3];
@@ -97,7 +116,7 @@ int handle_mem_mmap(struct engine *e, struct task *t, struct verdict *v)
 
 	if (t->call.done)
 		return code_is_mapped(e, t, v);
-	if (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE) && flags & MAP_ANONYMOUS && flags & MAP_TYPE && t->call.args[1] && is_too_low(t->call.args[0]))
+	if (maps_too_low(e, t))
 		return verdict_errno(v, EPERM);
 	if (is_shared(flags) && prot & PROT_WRITE && !(flags & MAP_ANONYMOUS))
 		r = note_shared_file(e, t);
@@ -109,8 +128,19 @@ int handle_mem_mmap(struct engine *e, struct task *t, struct verdict *v)
 int handle_mem_mremap(struct engine *e, struct task *t, struct verdict *v)
 {
 	const uint64_t *a = t->call.args;
+	bool keeps = a[3] & MREMAP_DONTUNMAP && a[1] == a[2];
 
-	if (a[3] == (MREMAP_MAYMOVE | MREMAP_FIXED) && a[0] % MACHINE_PAGE == 0 && a[2] && is_too_low(a[4]))
+	if (a[3] == (MREMAP_MAYMOVE | MREMAP_FIXED | (keeps ? MREMAP_DONTUNMAP : 0)) && a[0] % MACHINE_PAGE == 0 && a[2] && is_too_low(a[4]))
+		return verdict_errno(v, EPERM);
+	return handle_plain(e, t, v);
+}
+
+/* Of an object that does not exist, too, which only the kernel knows. */
+int handle_mem_shmat(struct engine *e, struct task *t, struct verdict *v)
+{
+	uint64_t address = t->call.args[1], flags = t->call.args[2], there = flags & SHM_RND ? address - address % MACHINE_PAGE : address;
+
+	if (address && is_too_low(there) && (there || !(flags & SHM_REMAP)))
 		return verdict_errno(v, EPERM);
 	return handle_plain(e, t, v);
 }
