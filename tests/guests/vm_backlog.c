@@ -184,6 +184,18 @@ static void never(void)
 	SHOWN("never: %s", RESULT(connect(fd, (struct sockaddr *)&address, address_len)));
 	SHOWN("after %llu", (unsigned long long)(vm_now() - start));
 	close(fd);
+	for (int i = 0; i < 2; i++) {
+		struct pollfd look = { fd = begin(SOCK_NONBLOCK), POLLOUT, 0 };
+
+		MUST(poll(&look, 1, -1));
+		MUST(look.revents == (POLLOUT | POLLERR | POLLHUP) ? 0 : -look.revents);
+		if (i == 0)
+			MUST(socket_error(fd) == ETIMEDOUT ? socket_error(fd) : -1);
+		else
+			MUST(connect(fd, (struct sockaddr *)&address, address_len) < 0 && errno == ETIMEDOUT ? 0 : -1);
+		SHOWN("never, who does not wait: after %llu", (unsigned long long)(vm_now() - start));
+		close(fd);
+	}
 	close(first);
 	close(listens);
 }

@@ -16,6 +16,7 @@
 #include "engine/files/fdtable.h"
 #include "engine/calls/handle_netlink.h"
 #include "engine/calls/handlers.h"
+#include "engine/net/connecting.h"
 #include "engine/net/socket_note.h"
 #include "engine/net/sockets.h"
 
@@ -210,6 +211,7 @@ static const struct shown_option shown_options[] = {
 	{ SOL_SOCKET, SO_INCOMING_CPU, 0, 0 },
 	{ SOL_SOCKET, SO_INCOMING_NAPI_ID, 0, 0 },
 	{ SOL_SOCKET, SO_COOKIE, 0, 0 }, /* by socket */
+	{ SOL_SOCKET, SO_ERROR, 4, 0 },	 /* but for what connecting.h has ended */
 	{ SOL_SOCKET, SO_NETNS_COOKIE, 0, 1 },
 	{ SOL_SOCKET, SO_RCVBUF, 0, BUFFER },
 	{ SOL_SOCKET, SO_SNDBUF, 0, BUFFER },
@@ -260,6 +262,11 @@ static int fill_option(struct engine *e, struct task *t, const struct shown_opti
 		number = inode ? inode_number(inode) : 0;
 		memcpy(bytes, &number, sizeof(number));
 		return inode ? 0 : -ENOMEM;
+	}
+	if (option->level == SOL_SOCKET && option->name == SO_ERROR && connecting_take_timeout(e, info)) {
+		bytes[0] = ETIMEDOUT;
+		*ret_keep = 0;
+		return 0;
 	}
 	note = socket_note(e, info, false);
 	if (note && ((option->level == SOL_SOCKET && socket_option_get(note, option->name, bytes, &len)) ||

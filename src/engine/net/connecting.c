@@ -195,16 +195,23 @@ static int hold(struct engine *e, struct task *t, const struct fd_info *info, co
 	return 0;
 }
 
+bool connecting_take_timeout(struct engine *e, const struct fd_info *info)
+{
+	struct connecting *c = find(e, info);
+
+	if (!c || !c->over)
+		return false;
+	forget(e, c);
+	return true;
+}
+
 /* A call that waits, as for anything else that a descriptor is to be ready for. */
 static int wait_for_end(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
 {
-	struct connecting *c = find(e, info);
 	int r;
 
-	if (c && c->over) {
-		forget(e, c);
+	if (connecting_take_timeout(e, info))
 		return verdict_errno(v, ETIMEDOUT);
-	}
 	if (wait_timed_out(t))
 		return verdict_errno(v, EINPROGRESS);
 	r = wait_fd(e, t, (int)t->call.args[0], POLLOUT);
@@ -229,7 +236,7 @@ int connecting_call(struct engine *e, struct task *t, const struct sockaddr_stor
 		e->g->ops->handle_release(e->g, handle);
 		return wait_for_end(e, t, info, v);
 	}
-	r = e->g->ops->handle_connect(e->g, handle, address, len);
+	r = connecting_take_timeout(e, info) ? -ETIMEDOUT : e->g->ops->handle_connect(e->g, handle, address, len);
 	if (r == -EINPROGRESS) {
 		int ended = settled(e, handle, 0);
 

@@ -22,6 +22,12 @@ bool connecting_is_local(const struct sockaddr_storage *address, socklen_t len);
 /* connect(2) of a stream socket of the Internet's families to such an address. */
 int connecting_call(struct engine *e, struct task *t, const struct sockaddr_storage *address, socklen_t len, struct verdict *v);
 
+/*
+ * Has the socket's connection been given up, and nobody been told? Then it is told now. The kernel, which was made to end it, calls that ECONNRESET where it
+ * would have said ETIMEDOUT of its own end.
+ */
+bool connecting_take_timeout(struct engine *e, const struct fd_info *info);
+
 void connecting_deinit(struct engine *e);
 
 #endif
