@@ -170,6 +170,8 @@ denied" "an ordinary user with others: another user"
 		echo "other users of an ordinary one left out: needs newuidmap, and files /etc/subuid and /etc/subgid"
 	fi
 fi
+run "$hermit" oci run layout 'echo x >/etc/new; stat -c %d /bin /bin/busybox /etc/new | uniq | wc -l'
+expect_out 1 "one device number for the image and what is new"
 if command -v skopeo >/dev/null; then
 	skopeo copy --insecure-policy oci:layout:one docker-archive:archive.tar:busy:1 >skopeo.out 2>&1 || fail "skopeo: $(tail -1 skopeo.out)"
 	run "$hermit" oci run archive.tar

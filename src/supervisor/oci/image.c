@@ -329,7 +329,7 @@ static int make_layer(struct image *image, char *layer, struct error *err)
 			return error_errno(err, errno, "%s", path);
 	}
 	image->root = strdup(path);
-	if (!image->root || asprintf(&options, "lowerdir=%s/rootfs,upperdir=%s/upper,workdir=%s/work%s", image->bundle, layer, layer,
+	if (!image->root || asprintf(&options, "lowerdir=%s/rootfs,upperdir=%s/upper,workdir=%s/work,xino=on%s", image->bundle, layer, layer,
 				     image->nested ? ",userxattr" : "") < 0)
 		return no_memory(err);
 	return mount("hermit", image->root, "overlay", 0, options) < 0 ? error_errno(err, errno, "overlay on %s", image->root) : 0;
