@@ -100,6 +100,21 @@ static void by_poll(int family)
 	close(listens);
 }
 
+/* The socket has another number when there is room. */
+static void by_another_number(void)
+{
+	int listens = listener(AF_INET), first = begin(SOCK_NONBLOCK), fd = begin(SOCK_NONBLOCK), other = (int)MUST(dup(fd));
+	struct pollfd look = { other, POLLOUT, 0 };
+
+	close(fd);
+	close((int)MUST(accept(listens, NULL, NULL)));
+	SAME("by another number: %s", RESULT(poll(&look, 1, 30000)));
+	SAME("by another number: %x, error %d", (unsigned)look.revents, socket_error(other));
+	close(first);
+	close(other);
+	close(listens);
+}
+
 static void *client(void *arg)
 {
 	int fd = begin(0);
@@ -204,6 +219,7 @@ int main(void)
 {
 	by_poll(AF_INET);
 	by_poll(AF_INET6);
+	by_another_number();
 	by_threads(getenv("VM_CALLS_REFUSED") ? CLIENTS : 2);
 	ends();
 	if (getenv("VM_CALLS_REFUSED")) /* not natively */

@@ -27,13 +27,14 @@ enum {
 	 * once (TCP_TIMEOUT_MIN). Less than the second after which it would ask again by its clock.
 	 */
 	ANSWERS_MS = 900,
+	NUMBERS_MOST = 1024, /* of descriptors: as many as a process may have that has not asked for more */
 };
 
 struct connecting {
 	struct connecting *prev, *next;
 	struct timer timer;
 	uint64_t dev, ino; /* of the socket */
-	int fd;            /* the number that it had in the call */
+	int fd;            /* the number that it had last */
 	struct sockaddr_storage address;
 	socklen_t len;
 	uint64_t start_ns;
@@ -80,22 +81,54 @@ void connecting_deinit(struct engine *e)
 		forget(e, e->connecting);
 }
 
-/* Whoever has the socket still, by the number that it had: a handle, or -EBADF. Held for longer it would not be closed when the guest closes it. */
-static int borrow(struct engine *e, const struct connecting *c)
+/* A handle, or -EBADF: the task's descriptor is another one. */
+static int borrow_from(struct engine *e, const struct task *t, const struct connecting *c, int fd)
 {
+	int handle = e->g->ops->fd_borrow(e->g, t->id, fd);
 	struct fd_info info;
+
+	if (handle < 0)
+		return -EBADF;
+	if (e->g->ops->handle_info(e->g, handle, &info) == 0 && info.dev == c->dev && info.ino == c->ino)
+		return handle;
+	e->g->ops->handle_release(e->g, handle);
+	return -EBADF;
+}
+
+/* It has another number meanwhile (dup(2)), or nobody has it. */
+static int seek(struct engine *e, struct connecting *c)
+{
+	const struct fdtable *table = NULL;
 	struct task *t;
 	int handle;
 
 	LL_FOREACH(e->tasks, t) {
-		handle = e->g->ops->fd_borrow(e->g, t->id, c->fd);
-		if (handle < 0)
+		if (t->fds == table) /* another thread */
 			continue;
-		if (e->g->ops->handle_info(e->g, handle, &info) == 0 && info.dev == c->dev && info.ino == c->ino)
+		table = t->fds;
+		for (int fd = 0; fd < NUMBERS_MOST; fd++) {
+			handle = borrow_from(e, t, c, fd);
+			if (handle < 0)
+				continue;
+			c->fd = fd;
 			return handle;
-		e->g->ops->handle_release(e->g, handle);
+		}
 	}
 	return -EBADF;
+}
+
+/* Whoever has the socket still: a handle, or -EBADF. Held for longer it would not be closed when the guest closes it. */
+static int borrow(struct engine *e, struct connecting *c)
+{
+	struct task *t;
+	int handle;
+
+	LL_FOREACH(e->tasks, t) {
+		handle = borrow_from(e, t, c, c->fd);
+		if (handle >= 0)
+			return handle;
+	}
+	return seek(e, c);
 }
 
 /* Has it come to an end, good or bad? After all that was under way. 1, 0, or -errno. */
