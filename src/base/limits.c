@@ -27,3 +27,27 @@ const struct rlimit *limits_default(unsigned resource)
 {
 	return &defaults[resource < LIMITS_COUNT ? resource : 0];
 }
+
+const char *limits_name(unsigned resource)
+{
+	static const char *const names[LIMITS_COUNT] = {
+		[RLIMIT_CPU] = "RLIMIT_CPU",
+		[RLIMIT_FSIZE] = "RLIMIT_FSIZE",
+		[RLIMIT_DATA] = "RLIMIT_DATA",
+		[RLIMIT_STACK] = "RLIMIT_STACK",
+		[RLIMIT_CORE] = "RLIMIT_CORE",
+		[RLIMIT_RSS] = "RLIMIT_RSS",
+		[RLIMIT_NPROC] = "RLIMIT_NPROC",
+		[RLIMIT_NOFILE] = "RLIMIT_NOFILE",
+		[RLIMIT_MEMLOCK] = "RLIMIT_MEMLOCK",
+		[RLIMIT_AS] = "RLIMIT_AS",
+		[RLIMIT_LOCKS] = "RLIMIT_LOCKS",
+		[RLIMIT_SIGPENDING] = "RLIMIT_SIGPENDING",
+		[RLIMIT_MSGQUEUE] = "RLIMIT_MSGQUEUE",
+		[RLIMIT_NICE] = "RLIMIT_NICE",
+		[RLIMIT_RTPRIO] = "RLIMIT_RTPRIO",
+		[RLIMIT_RTTIME] = "RLIMIT_RTTIME",
+	};
+
+	return resource < LIMITS_COUNT ? names[resource] : "a resource limit";
+}

@@ -7,6 +7,9 @@
 
 enum { LIMITS_COUNT = 16 }; /* RLIMIT_* 0..15 of Linux */
 
+/* "RLIMIT_NOFILE" and so on; "a resource limit" for others. */
+const char *limits_name(unsigned resource);
+
 /* The limit of a resource (RLIMIT_*, below LIMITS_COUNT). */
 const struct rlimit *limits_default(unsigned resource);
 

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "cli/commands.h"
+#include "engine/policy/policy.h"
 #include "supervisor/exit_codes.h"
 
 static const struct argp_option options[] = {
@@ -38,7 +39,8 @@ static error_t parse_input(int key, char *arg, struct argp_state *state)
 		r = log_filter_add_thread(filter, arg, &err);
 		break;
 	case 'c':
-		r = log_filter_add_call(filter, arg, &err);
+		r = policy_number(arg) < 0 && strcmp(arg, "unknown") != 0 ? error_set(&err, EINVAL, "'%s' is no system call: 'hermit syscalls' lists them", arg)
+					   : log_filter_add_call(filter, arg, &err);
 		break;
 	case 'k':
 	case 'x':

@@ -70,13 +70,13 @@ static int set_limits(const struct container_spec *spec, struct error *err)
 			continue;
 		r = set_default_limit(i);
 		if (r < 0)
-			return error_errno(err, -r, "cannot set resource limit %d", i);
+			return error_errno(err, -r, "cannot set %s", limits_name((unsigned)i));
 	}
 	for (size_t i = 0; i < spec->n_rlimits; i++) {
 		const struct container_rlimit *l = &spec->rlimits[i];
 
 		if (setrlimit((__rlimit_resource_t)l->resource, &l->limit) < 0)
-			return error_errno(err, errno, "cannot set resource limit %d to %llu:%llu", l->resource,
+			return error_errno(err, errno, "cannot set %s to %llu:%llu", limits_name((unsigned)l->resource),
 					   (unsigned long long)l->limit.rlim_cur,
 					   (unsigned long long)l->limit.rlim_max);
 	}

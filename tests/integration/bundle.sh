@@ -75,7 +75,7 @@ bundle five 'word=first; [ ! -e /made ] || word=again; echo $word >/made; cat /m
 run "$supervisor" --bundle five --verify=3 --verify-json=verdict.json
 expect 4 "--verify of a bundle"
 expect_out first "--verify of a bundle"
-expect_err_has '^verified: 3 runs are equal: exit status 4, [0-9]+ events, 1 changed files$' "--verify of a bundle"
+expect_err_has '^verified: 3 runs are equal: exit status 4, [0-9]+ events, 1 changed file$' "--verify of a bundle"
 ok "--verify of a bundle writes nothing for real" [ ! -e five/rootfs/made ]
 run "$supervisor" --bundle five --seed=7 --log-events=one.log --report=report.json --summary
 expect 4 "report, summary and log"

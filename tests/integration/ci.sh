@@ -21,10 +21,15 @@ ok "equal: artifact stderr" grep -q '^verified: 3 runs are equal' hermit-ci/stde
 ok "equal: verdict" [ "$(jq -r .verdict hermit-ci/verify.json)" = equal ]
 ok "equal: junit" [ "$(junit /testsuites/testsuite/@tests),$(junit //@failures),$(junit //@errors),$(junit //@skipped)" = 3,0,0,0 ]
 ok "equal: ten other schedules" [ "$(grep -cE '^[0-9]+ +pass ' hermit-ci/chaos/table.txt),$(ls hermit-ci/chaos)" = 10,table.txt ]
-ok "equal: which is said" grep -Eq '^explored: 10 seeds, [0-9]+ distinct schedules, none makes the program fail$' ../err
+ok "equal: which is said" grep -Eq '^explored: 10 seeds, [0-9]+ distinct schedules?, none makes the program fail$' ../err
 ok "equal: and in the summary" grep -Eq '^\| 10 \| [0-9]+ \| 0 \| 0 \|$' hermit-ci/summary.md
 ok "equal: suite" [ "$(junit //testsuite/@name)" = sh ]
 ok "equal: no runs are kept" [ ! -e hermit-ci/runs ]
+
+run "$hermit" ci -q --runs=2 --chaos-seeds=1 -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 a b c; do echo >new.$i; done'
+expect 0 "more changes than are named"
+ok "changes: where they are named" grep -Eq '^  and [0-9]+ more; hermit-ci/verify.json names them$' ../err
+ok "one of a kind" grep -qx 'explored: 1 seed, 1 distinct schedule, none makes the program fail' ../err
 
 run "$hermit" ci -q --name='a "b" <c>&' -- sh -c 'exit 7'
 expect 7 "a program that fails the same way each time"
@@ -42,6 +47,8 @@ ok "different: annotation" grep -Eq '^::error title=leaks%3Aall::run [0-9]+ diff
 ok "different: page of both steps" [ "$(grep -c '^### leaks:all: runs differ$' ../page)" = 2 ]
 ok "different: the outputs differ" [ "$(cat hermit-ci/runs/run*.stdout | sort -u | wc -l)" = 2 ]
 ok "different: a log" "$hermit" log-print hermit-ci/runs/run1.log.jsonl.zst >/dev/null
+ok "different: the place that is named is the one where they are" grep -q '^kept: output and logs in hermit-ci/runs, ' hermit-ci/stderr
+ok "different: in the verdict, too" [ "$(jq -r .kept hermit-ci/verify.json)" = hermit-ci/runs ]
 ok "different: a page" grep -qi '<!doctype html' hermit-ci/runs/timeline.html
 ok "different: nothing but two runs and a page" [ "$(find hermit-ci/runs -name 'run*.stdout' | wc -l)" = 2 ]
 

@@ -43,7 +43,7 @@ taken()
 	expect 125 "run without $1"
 	expect_err_has "^hermit: missing: $3.*Operation not permitted" "run without $1 says what is missing"
 	run "${plain[@]}" "$forbid" "$1" "$hermit" doctor
-	ok "doctor without $1 ends with what is missing" grep -qx "  $3" out
+	ok "doctor without $1 ends with what is missing" grep -qx "  $2: $3" out
 }
 
 taken seccomp listener "seccomp user notification"

@@ -76,6 +76,9 @@ run "$hermit" log-print log1
 ok "log-print: one line for each event" [ "$(wc -l <out)" = "$(($(jq -s 'map(select(.kind != "check")) | length' log1)))" ]
 run "$hermit" log-print --color=always --call=write log1
 ok "log-print: colours when asked for" grep -q "$(printf '\033')" out
+run "$hermit" log-print --call=foo log1
+expect 125 "a call that there is not"
+expect_err_has "'foo' is no system call" "a call that there is not"
 run "$hermit" log-print --kind=exit log1
 ok "log-print: filters" [ "$(wc -l <out)" = "$((1 + $(jq -s 'map(select(.kind == "exit")) | length' log1)))" ]
 run "$hermit" log-print --json log.zst
@@ -188,7 +191,8 @@ run "$hermit" log-export --format=gif log1
 expect 125 "log-export: unknown format"
 
 run "$hermit" run --summary -- true
-expect_err_has '^  turns +[0-9]+, 1 changes of thread' "summary"
+expect_err_has '^  turns +[0-9]+, 1 change of thread' "summary"
+expect_err_has '^  threads +0 births, 1 death, 1 program, ' "summary: one of a kind"
 expect_err_has '^  again +hermit run --summary -- true' "summary: the command line"
 ok "report: the calls" jq -e '.calls.total == ([.calls.by_name[]] | add) and .calls.total == ([.calls.by_class[]] | add)' report1
 ok "report: how it ended" [ "$(jq -r '.end, .guest.exit_code, .format' report1 | xargs)" = "exited 0 hermit-run-report" ]

@@ -42,6 +42,7 @@ expect 125 "without skopeo"
 expect_err_has 'skopeo is not installed' "without skopeo"
 run "$hermit" oci run nowhere
 expect 125 "no such image"
+expect_err_has 'nowhere: No such file or directory' "no such image"
 run "$hermit" oci run layout:two
 expect 125 "no such tag"
 expect_err_has 'there is no such tag' "no such tag"

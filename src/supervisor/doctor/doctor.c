@@ -206,7 +206,7 @@ static void print_finding(const struct finding *f, FILE *to)
 {
 	const char *meaning = f->probe->meaning[f->result];
 
-	(void)fprintf(to, "%-8s %s%s%s%s\n", result_words[f->result], f->probe->title, f->detail[0] ? " (" : "", f->detail,
+	(void)fprintf(to, "%-8s %s: %s%s%s%s\n", result_words[f->result], f->probe->name, f->probe->title, f->detail[0] ? " (" : "", f->detail,
 		      f->detail[0] ? ")" : "");
 	if (meaning)
 		(void)fprintf(to, "         %s\n", meaning);
@@ -223,7 +223,7 @@ void doctor_print(const struct doctor_report *report, FILE *to)
 	(void)fprintf(to, "\nA run is not possible on this host. Missing:\n");
 	for (size_t i = 0; i < report->n; i++)
 		if (!is_enough(&report->findings[i]))
-			(void)fprintf(to, "  %s\n", report->findings[i].probe->title);
+			(void)fprintf(to, "  %s: %s\n", report->findings[i].probe->name, report->findings[i].probe->title);
 }
 
 static json_t *finding_to_json(const struct finding *f)

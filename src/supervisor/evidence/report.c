@@ -191,6 +191,11 @@ static void print_top_calls(FILE *f, const struct engine_stats *stats, size_t mo
 	}
 }
 
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 static void print_instructions(FILE *f, const struct run_report *report)
 {
 	const struct engine_stats *stats = &report->result->stats;
@@ -229,7 +234,8 @@ void report_print(FILE *f, const struct run_report *report)
 	(void)fprintf(f, "summary: %s, exit status %d\n", run_end_name(result->end), result->exit_code);
 	if (report->image)
 		(void)fprintf(f, "  image         %s\n", report->image);
-	(void)fprintf(f, "  turns         %" PRIu64 ", %" PRIu64 " changes of thread\n", result->turns, result->stats.switches);
+	(void)fprintf(f, "  turns         %" PRIu64 ", %" PRIu64 " change%s of thread\n", result->turns, result->stats.switches,
+		      plural(result->stats.switches));
 	(void)fprintf(f, "  virtual time  %s s\n", format_duration_ns(result->virtual_ns, text));
 	(void)fprintf(f, "  real time     %s s\n", format_duration_ns(result->real_ns / 1000000 * 1000000, real));
 	(void)fprintf(f, "  calls         %" PRIu64, calls);
@@ -238,8 +244,9 @@ void report_print(FILE *f, const struct run_report *report)
 	print_instructions(f, report);
 	if (result->stats.instructions || result->stats.places)
 		print_preemption(f, report);
-	(void)fprintf(f, "  threads       %" PRIu64 " births, %" PRIu64 " deaths, %" PRIu64 " programs, %" PRIu64 " signals\n",
-		      result->stats.births, result->stats.deaths, result->stats.execs, result->stats.signals);
+	(void)fprintf(f, "  threads       %" PRIu64 " birth%s, %" PRIu64 " death%s, %" PRIu64 " program%s, %" PRIu64 " signal%s\n",
+		      result->stats.births, plural(result->stats.births), result->stats.deaths, plural(result->stats.deaths),
+		      result->stats.execs, plural(result->stats.execs), result->stats.signals, plural(result->stats.signals));
 	if (result->stats.netlink.messages)
 		(void)fprintf(f, "  netlink       %" PRIu64 " messages, %" PRIu64 " attributes; left out as unknown: %" PRIu64 " and %" PRIu64 "\n",
 			      result->stats.netlink.messages, result->stats.netlink.attributes, result->stats.netlink.unknown_messages,

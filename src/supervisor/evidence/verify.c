@@ -332,10 +332,11 @@ static void unmake_program(void *arg)
 	p->fs = NULL;
 }
 
-int verify_program(const struct run_options *o, struct error *err)
+int verify_program(const struct run_options *o, const struct verify_names *names, struct error *err)
 {
 	struct program p = { .o = *o };
-	const struct verify_maker maker = { .sources = program_sources, .make = make_program, .unmake = unmake_program, .arg = &p };
+	const struct verify_maker maker = { .sources = program_sources, .make = make_program, .unmake = unmake_program, .arg = &p,
+					    .names = names ? *names : (struct verify_names){ 0 } };
 
 	p.o.writable = (struct strv){ 0 };
 	p.o.terminal = false;
@@ -345,7 +346,7 @@ int verify_program(const struct run_options *o, struct error *err)
 int verify_main(const struct run_options *o)
 {
 	struct error err = { 0 };
-	int status = verify_program(o, &err);
+	int status = verify_program(o, NULL, &err);
 
 	if (err.code)
 		log_error("%s", err.text);

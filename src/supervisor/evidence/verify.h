@@ -15,6 +15,11 @@
 struct container_spec;
 struct run_request;
 
+/* Where the caller puts what is kept, and the verdict, afterwards: what is said names these places. NULL: they stay where they are. */
+struct verify_names {
+	const char *kept, *verdict;
+};
+
 /* How the runs of a verification are made. Everything is borrowed. */
 struct verify_maker {
 	/*
@@ -30,6 +35,7 @@ struct verify_maker {
 	int (*make)(void *arg, const char *layer, struct run_request **ret, struct container_spec **ret_spec, struct error *err);
 	void (*unmake)(void *arg);
 	void *arg;
+	struct verify_names names;
 };
 
 /*
@@ -39,8 +45,8 @@ struct verify_maker {
  */
 int verify_with(const struct run_options *o, const struct verify_maker *maker, struct error *err);
 
-/* The same for the program of `hermit run`. */
-int verify_program(const struct run_options *o, struct error *err);
+/* The same for the program of `hermit run`; names may be NULL. */
+int verify_program(const struct run_options *o, const struct verify_names *names, struct error *err);
 
 /* Which says it itself. */
 int verify_main(const struct run_options *o);

@@ -14,6 +14,12 @@
 
 enum { CHANGES_SAID = 10 };
 
+/* Where the output and the logs of the runs are when all is over. */
+static const char *kept_in(const struct verify *v)
+{
+	return v->maker->names.kept ?: v->dir;
+}
+
 static void say_difference(const char *what, const struct difference *d)
 {
 	if (d->text[0])
@@ -37,7 +43,7 @@ static void say_different(const struct verify *v)
 			      v->outside.n > 1 ? ", and more" : "");
 	if (v->log.kind != LOG_DIFF_NONE)
 		log_diff_print(stderr, &v->log, &options, isatty(STDERR_FILENO));
-	(void)fprintf(stderr, "kept: output and logs in %s, changed files in %s\n", v->dir, v->layers);
+	(void)fprintf(stderr, "kept: output and logs in %s, changed files in %s\n", kept_in(v), v->layers);
 }
 
 static void say_changes(const struct verify *v)
@@ -52,7 +58,8 @@ static void say_changes(const struct verify *v)
 		(void)fputc('\n', stderr);
 	}
 	if (c->total > CHANGES_SAID)
-		(void)fprintf(stderr, "  and %" PRIu64 " more; --verify-json=FILE names them\n", c->total - CHANGES_SAID);
+		(void)fprintf(stderr, "  and %" PRIu64 " more; %s names them\n", c->total - CHANGES_SAID,
+			      v->maker->names.verdict ?: "--verify-json=FILE");
 }
 
 void verify_say(const struct verify *v)
@@ -65,8 +72,8 @@ void verify_say(const struct verify *v)
 		say_different(v);
 		break;
 	case VERIFY_EQUAL:
-		(void)fprintf(stderr, "verified: %u runs are equal: exit status %d, %" PRIu64 " events, %" PRIu64 " changed files\n", v->done,
-			      v->first.result.exit_code, v->first.records, v->changed.total);
+		(void)fprintf(stderr, "verified: %u runs are equal: exit status %d, %" PRIu64 " events, %" PRIu64 " changed file%s\n", v->done,
+			      v->first.result.exit_code, v->first.records, v->changed.total, v->changed.total == 1 ? "" : "s");
 		say_changes(v);
 		break;
 	}
@@ -133,6 +140,6 @@ json_t *verify_to_json(const struct verify *v)
 			 "verified", v->verdict == VERIFY_EQUAL, "runs_wanted", (int)v->o->verify, "runs", (int)v->done, "events",
 			 (json_int_t)v->first.records, "changed_files", (json_int_t)v->changed.total, "changed", changes_to_json(&v->changed), "uncontrolled",
 			 (json_int_t)v->uncontrolled, "exit_code", v->first.result.exit_code, "reason", text_or_null(v->verdict == VERIFY_NO_RESULT ? v->reason : ""),
-			 "difference", difference_to_json(v), "kept", text_or_null(v->verdict == VERIFY_DIFFERENT ? v->dir : ""),
+			 "difference", difference_to_json(v), "kept", text_or_null(v->verdict == VERIFY_DIFFERENT ? kept_in(v) : ""),
 			 "kept_files", text_or_null(v->verdict == VERIFY_DIFFERENT ? v->layers : ""));
 }

@@ -43,14 +43,20 @@ static int pass_on(const struct ci *ci, const char *name, int to, struct error *
 
 static int verify_quietly(struct ci *ci, struct error *err)
 {
+	_cleanup_free_ char *kept = NULL, *verdict = NULL;
 	struct error failure = { 0 };
 	int out = -1, error = -1, r;
 
+	r = ci_artifact_path(ci, "runs", &kept, err);
+	if (r == 0)
+		r = ci_artifact_path(ci, "verify.json", &verdict, err);
+	if (r < 0)
+		return r;
 	r = ci_redirect(ci, "stdout", STDOUT_FILENO, &out, err);
 	if (r == 0)
 		r = ci_redirect(ci, "stderr", STDERR_FILENO, &error, err);
 	if (r == 0)
-		ci->status = verify_program(ci->request->run, &failure);
+		ci->status = verify_program(ci->request->run, &(struct verify_names){ kept, verdict }, &failure);
 	(void)fflush(stdout);
 	(void)fflush(stderr);
 	ci_restore(&out, STDOUT_FILENO);
@@ -256,8 +262,8 @@ static int explore(struct ci *ci, struct error *err)
 	if (ci->chaos_why)
 		(void)fputs(ci->chaos_why, stderr);
 	else
-		(void)fprintf(stderr, "explored: %" PRIu64 " seeds, %zu distinct schedules, none makes the program fail\n", ci->chaos.done,
-			      ci->chaos.schedules);
+		(void)fprintf(stderr, "explored: %" PRIu64 " seed%s, %zu distinct schedule%s, none makes the program fail\n", ci->chaos.done,
+			      ci->chaos.done == 1 ? "" : "s", ci->chaos.schedules, ci->chaos.schedules == 1 ? "" : "s");
 	return 0;
 }
 

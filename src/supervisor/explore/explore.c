@@ -370,8 +370,9 @@ static int conclude(struct exploration *xp, const char *dir, struct error *err)
 	int r = 0;
 
 	find_nearest(xp);
-	(void)fprintf(xp->x->table, "%" PRIu64 " runs: %" PRIu64 " passed, %" PRIu64 " failed (%" PRIu64 " deadlocks); %zu distinct schedules; %.3f s of runs\n",
-		      result->done, result->done - result->failed, result->failed, result->deadlocks, result->schedules, (double)xp->real_ns / 1e9);
+	(void)fprintf(xp->x->table, "%" PRIu64 " run%s: %" PRIu64 " passed, %" PRIu64 " failed (%" PRIu64 " deadlock%s); %zu distinct schedule%s; %.3f s of runs\n",
+		      result->done, result->done == 1 ? "" : "s", result->done - result->failed, result->failed, result->deadlocks,
+		      result->deadlocks == 1 ? "" : "s", result->schedules, result->schedules == 1 ? "" : "s", (double)xp->real_ns / 1e9);
 	if (result->has_fail && xp->x->log_fail)
 		r = log_fail(xp, err);
 	if (result->has_fail) {

@@ -133,12 +133,16 @@ static int take_layout(struct image *image, const char *name, struct error *err)
 		return no_memory(err);
 	if (has_file(name, "oci-layout"))
 		return 0;
+	if (!colon && access(name, F_OK) < 0)
+		return error_errno(err, errno, "%s", name);
 	if (!colon)
 		return error_set(err, EINVAL, "%s: is no OCI layout, no directory of skopeo's and no archive of docker save", name);
 	image->layout[colon - name] = '\0';
 	image->tag = strdup(colon + 1);
 	if (!image->tag)
 		return no_memory(err);
+	if (access(image->layout, F_OK) < 0)
+		return error_errno(err, errno, "%s", image->layout);
 	return has_file(image->layout, "oci-layout") ? 0 : error_set(err, ENOENT, "%s: is no OCI layout", image->layout);
 }
 
