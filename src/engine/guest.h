@@ -236,6 +236,8 @@ struct guest_ops {
 
 	/* Handles to the task's descriptors. borrow: -EBADF when there is no such descriptor. */
 	int (*fd_borrow)(struct guest *g, int task, int fd);
+	/* By the object that it is of, which any task has: what is on its way in a message is nobody's (-EBADF). There where handle_connect is. */
+	int (*fd_find)(struct guest *g, uint64_t dev, uint64_t ino);
 	void (*handle_release)(struct guest *g, int handle);
 	int (*handle_info)(struct guest *g, int handle, struct fd_info *ret_info);
 	/* Its open flags alone (O_NONBLOCK...), which others who have the open file may have changed; or -errno. */

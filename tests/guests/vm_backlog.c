@@ -2,9 +2,11 @@
 /* Connections to a listener whose queue is full: they wait for the next time at which the kernel asks again. See vm.h. */
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -173,6 +175,7 @@ static void ends(void)
 	fd = (int)MUST(socket(AF_INET, SOCK_STREAM, 0));
 	MUST(setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)));
 	SAME("a limit: %s", RESULT(connect(fd, (struct sockaddr *)&address, address_len)));
+	SAME("a limit: %s", RESULT(connect(fd, (struct sockaddr *)&address, address_len)));
 	close(fd);
 	MUST(sigaction(SIGALRM, &sa, NULL));
 	fd = (int)MUST(socket(AF_INET, SOCK_STREAM, 0));
@@ -189,6 +192,98 @@ static void ends(void)
 	SAME("gone: %x %s", (unsigned)look.revents, strerrorname_np(socket_error(fd)));
 	SHOWN("after %llu", (unsigned long long)(vm_now() - start));
 	close(fd);
+}
+
+static int full_listener(int *ret_first)
+{
+	int listens = listener(AF_INET);
+
+	*ret_first = begin(0);
+	return listens;
+}
+
+/* The socket under another number; one that becomes unconnected. */
+static void elsewhere(void)
+{
+	const struct sockaddr none = { .sa_family = AF_UNSPEC };
+	int first, listens = full_listener(&first), fd = begin(SOCK_NONBLOCK), other = (int)MUST(dup(fd)), gone = begin(SOCK_NONBLOCK);
+	struct pollfd look = { other, POLLOUT, 0 };
+
+	close(fd);
+	SAME("unconnected: %s", RESULT(connect(gone, &none, sizeof(none))));
+	close((int)MUST(accept(listens, NULL, NULL)));
+	SAME("another number: %s", RESULT(poll(&look, 1, -1)));
+	SAME("another number: %x, error %d", (unsigned)look.revents, socket_error(other));
+	close((int)MUST(accept(listens, NULL, NULL)));
+	look.fd = gone;
+	SAME("still unconnected: %s", RESULT(poll(&look, 1, 0)));
+	SAME("still unconnected: %x %s", (unsigned)look.revents, strerrorname_np(socket_error(gone)));
+	close(first);
+	close(other);
+	SAME("begun anew: %s", RESULT(connect(gone, (struct sockaddr *)&address, address_len)));
+	look.revents = 0;
+	SAME("begun anew: %s", RESULT(poll(&look, 1, -1)));
+	SAME("begun anew: %x, error %d", (unsigned)look.revents, socket_error(gone));
+	close(gone);
+	close(listens);
+}
+
+struct ender {
+	int fd, listens;
+	bool closes;
+};
+
+static void *end_it(void *arg)
+{
+	const struct ender *ender = arg;
+
+	vm_sleep_ms(100);
+	if (!ender->closes) {
+		SAME("shut down: %s", RESULT(shutdown(ender->fd, SHUT_RDWR)));
+		return NULL;
+	}
+	SAME("closed: %s", RESULT(close(ender->fd)));
+	close((int)MUST(accept(ender->listens, NULL, NULL)));
+	return NULL;
+}
+
+/* What another thread does to the socket of a call that waits. */
+static void disturbed(bool closes)
+{
+	int first, listens = full_listener(&first), r;
+	struct ender ender = { (int)MUST(socket(AF_INET, SOCK_STREAM, 0)), listens, closes };
+	pthread_t thread;
+	char result[64];
+
+	pthread_create(&thread, NULL, end_it, &ender);
+	r = connect(ender.fd, (struct sockaddr *)&address, address_len);
+	(void)snprintf(result, sizeof(result), "%s", vm_result(r));
+	pthread_join(thread, NULL);
+	SAME("disturbed: %s", result);
+	if (!closes) {
+		close((int)MUST(accept(listens, NULL, NULL)));
+		SAME("once more: %s", RESULT(connect(ender.fd, (struct sockaddr *)&address, address_len)));
+		close(ender.fd);
+	}
+	close(first);
+	close(listens);
+}
+
+/* Limits of the protocol. */
+static void limited(int option, int value)
+{
+	int first, listens = full_listener(&first), fd = (int)MUST(socket(AF_INET, SOCK_STREAM, 0));
+	uint64_t ms;
+
+	MUST(setsockopt(fd, IPPROTO_TCP, option, &value, sizeof(value)));
+	SAME("limited by %d: %s", option, RESULT(connect(fd, (struct sockaddr *)&address, address_len)));
+	ms = (vm_now() - start) / 1000000;
+	SHOWN("after %llu ms", (unsigned long long)ms);
+	close((int)MUST(accept(listens, NULL, NULL)));
+	SAME("then: %s", RESULT(connect(fd, (struct sockaddr *)&address, address_len)));
+	close(fd);
+	close(first);
+	close(listens);
 }
 
 /* Nobody ever accepts: two minutes. */
@@ -222,6 +317,11 @@ int main(void)
 	by_another_number();
 	by_threads(getenv("VM_CALLS_REFUSED") ? CLIENTS : 2);
 	ends();
+	elsewhere();
+	disturbed(false);
+	disturbed(true);
+	limited(TCP_SYNCNT, 1);
+	limited(TCP_USER_TIMEOUT, 1500);
 	if (getenv("VM_CALLS_REFUSED")) /* not natively */
 		never();
 	SHOWN("pid %d at %llu", (int)getpid(), (unsigned long long)vm_now());

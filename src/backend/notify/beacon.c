@@ -5,7 +5,6 @@
  */
 #include "backend/notify/notify.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -57,59 +56,37 @@ static int number_in(const char *text)
 	return field && sscanf(field, " (%lld,", &seconds) == 1 && seconds % UNIT_S == 0 ? (int)(seconds / UNIT_S) : 0;
 }
 
-static void mark_descriptor(const struct notify *n, pid_t tid, const char *fd, bool *held, size_t n_held)
+struct marks {
+	bool *held;
+	size_t n;
+};
+
+static int mark_descriptor(struct notify *n, pid_t tid, const char *fd, void *arg)
 {
 	char name[64], target[64], text[2048];
+	const struct marks *marks = arg;
 	ssize_t len;
 	int number;
 
 	(void)snprintf(name, sizeof(name), "%d/fd/%.20s", tid, fd);
 	len = readlinkat(n->proc_fd, name, target, sizeof(target) - 1);
 	if (len < 0)
-		return;
+		return 0;
 	target[len] = '\0';
 	(void)snprintf(name, sizeof(name), "fdinfo/%.20s", fd);
 	if (!strstr(target, "[timerfd]") || procfs_read(n, tid, name, text, sizeof(text)) < 0)
-		return;
+		return 0;
 	number = number_in(text);
-	if (number > 0 && (size_t)number < n_held)
-		held[number] = true;
-}
-
-static int mark_task(const struct notify *n, pid_t tid, bool *held, size_t n_held)
-{
-	const struct dirent *entry;
-	char name[32];
-	DIR *dir;
-	int fd;
-
-	(void)snprintf(name, sizeof(name), "%d/fd", tid);
-	fd = openat(n->proc_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT || errno == ESRCH ? 0 : -errno;
-	dir = fdopendir(fd);
-	if (!dir) {
-		(void)close(fd);
-		return -ENOMEM;
-	}
-	while ((entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
-			mark_descriptor(n, tid, entry->d_name, held, n_held);
-	(void)closedir(dir);
+	if (number > 0 && (size_t)number < marks->n)
+		marks->held[number] = true;
 	return 0;
 }
 
 int notify_beacons_held(struct guest *g, bool *held, size_t n_held)
 {
-	struct notify *n = notify_of(g);
-	struct notify_task *t, *tmp;
-	int r = 0;
+	struct marks marks = { held, n_held };
 
-	HASH_ITER(hh_number, n->tasks.by_number, t, tmp) {
-		if (r == 0)
-			r = mark_task(n, t->tid, held, n_held);
-	}
-	return r;
+	return handles_each(notify_of(g), mark_descriptor, &marks);
 }
 
 void beacon_info(const struct notify *n, int fd, struct fd_info *info)

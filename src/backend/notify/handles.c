@@ -6,6 +6,7 @@
  */
 #include "backend/notify/notify.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -103,6 +104,68 @@ int notify_fd_borrow(struct guest *g, int task, int fd)
 	const struct notify_task *t = notify_find(g, task);
 
 	return t ? handles_borrow(notify_of(g), t->tid, fd) : -ESRCH;
+}
+
+static int visit_task(struct notify *n, pid_t tid, handles_visit *visit, void *arg)
+{
+	const struct dirent *entry;
+	char name[32];
+	DIR *dir;
+	int fd, r = 0;
+
+	(void)snprintf(name, sizeof(name), "%d/fd", tid);
+	fd = openat(n->proc_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT || errno == ESRCH ? 0 : -errno;
+	dir = fdopendir(fd);
+	if (!dir) {
+		(void)close(fd);
+		return -ENOMEM;
+	}
+	while (r == 0 && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			r = visit(n, tid, entry->d_name, arg);
+	(void)closedir(dir);
+	return r;
+}
+
+int handles_each(struct notify *n, handles_visit *visit, void *arg)
+{
+	struct notify_task *t, *tmp;
+	int r = 0;
+
+	HASH_ITER(hh_number, n->tasks.by_number, t, tmp) {
+		if (r == 0)
+			r = visit_task(n, t->tid, visit, arg);
+	}
+	return r;
+}
+
+struct sought {
+	uint64_t dev, ino;
+	int handle;
+};
+
+static int borrow_sought(struct notify *n, pid_t tid, const char *fd, void *arg)
+{
+	struct sought *sought = arg;
+	struct stat st;
+	char name[64];
+
+	(void)snprintf(name, sizeof(name), "%d/fd/%.20s", tid, fd);
+	if (fstatat(n->proc_fd, name, &st, 0) < 0 || st.st_dev != sought->dev || st.st_ino != sought->ino)
+		return 0;
+	sought->handle = handles_borrow(n, tid, atoi(fd));
+	return sought->handle >= 0;
+}
+
+int notify_fd_find(struct guest *g, uint64_t dev, uint64_t ino)
+{
+	struct sought sought = { dev, ino, -EBADF };
+	int r;
+
+	r = handles_each(notify_of(g), borrow_sought, &sought);
+	return r < 0 ? r : sought.handle;
 }
 
 void notify_handle_release(struct guest *g, int handle)

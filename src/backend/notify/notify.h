@@ -262,6 +262,7 @@ ssize_t notify_read_string(struct guest *g, int task, uint64_t addr, char *buf, 
 int memory_force_write(struct notify *n, pid_t tid, uint64_t addr, const void *buf, size_t len);
 
 /* --- handles.c: a handle is a descriptor of ours --- */
+int notify_fd_find(struct guest *g, uint64_t dev, uint64_t ino);
 int notify_fd_borrow(struct guest *g, int task, int fd);
 void notify_handle_release(struct guest *g, int handle);
 int notify_handle_info(struct guest *g, int handle, struct fd_info *ret_info);
@@ -281,6 +282,9 @@ int handles_pidfd(struct notify *n, pid_t tid);
 void handles_forget(struct notify *n, pid_t tid);
 /* Borrows by host thread id: a descriptor of ours or -errno. */
 int handles_borrow(struct notify *n, pid_t tid, int fd);
+/* Calls it with each descriptor of each task, by its name in /proc, until it says something else than 0, which is returned; or -errno. */
+typedef int handles_visit(struct notify *n, pid_t tid, const char *fd, void *arg);
+int handles_each(struct notify *n, handles_visit *visit, void *arg);
 /* Notes which objects the guest's descriptors in `fds` (ended by -1) are. */
 void handles_note_outside(struct notify *n, pid_t tid, const int *fds);
 

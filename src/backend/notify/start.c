@@ -27,6 +27,7 @@ static const struct guest_ops notify_ops = {
 	.memory_mapped = notify_memory_mapped,
 	.futex_key = notify_futex_key,
 	.fd_borrow = notify_fd_borrow,
+	.fd_find = notify_fd_find,
 	.handle_release = notify_handle_release,
 	.handle_info = notify_handle_info,
 	.handle_flags = notify_handle_flags,

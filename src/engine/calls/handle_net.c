@@ -183,11 +183,12 @@ int handle_net_connect(struct engine *e, struct task *t, struct verdict *v)
 		return r == -EFAULT || r == -EINVAL ? verdict_continue(v) : r;
 	if (address.ss_family == AF_UNIX && fdtable_info(e, t, (int)t->call.args[0], &info) == 0) /* waits while the queue is full */
 		return attempt_call(e, t, socket_deadline(e, t, info, false), EAGAIN, v);
+	if (connecting_waits(t))
+		return connecting_wait(e, t, &address, (socklen_t)t->call.args[2], v);
 	r = address_port(&address, (socklen_t)t->call.args[2]) > 0 ? socket_give_port(e, t, (int)t->call.args[0]) : 0;
 	if (r < 0)
 		return r;
-	if (e->g->ops->handle_connect && fdtable_info(e, t, (int)t->call.args[0], &info) == 0 && info->kind == FD_INET && info->sock_type == SOCK_STREAM &&
-	    connecting_is_local(&address, (socklen_t)t->call.args[2]))
+	if (e->g->ops->handle_connect && fdtable_info(e, t, (int)t->call.args[0], &info) == 0 && info->kind == FD_INET && info->sock_type == SOCK_STREAM)
 		return connecting_call(e, t, &address, (socklen_t)t->call.args[2], v);
 	return verdict_continue(v);
 }

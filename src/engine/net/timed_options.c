@@ -3,7 +3,7 @@
  * Options that have the kernel wait, hold back or give up by its own clock, or measure with it (socket(7), tcp(7)). They are kept, and read as they
  * were set, but have no effect: close(2) does not linger, an end that is half closed is not forgotten, what is corked or paced is sent at
  * once, who has connected is accepted at once, and a window that stays closed is waited for. Nothing is lost on the way, so these are what
- * would come in the end.
+ * would come in the end. How long it may take to connect is heeded (connecting.c).
  */
 #include <asm/socket.h>
 #include <errno.h>
