@@ -44,6 +44,19 @@ for runtime in runc crun; do
 	ok "$runtime: what is not promised" grep -q '^hermit: not promised: the machine that /sys shows is the real one' reports/$runtime-1.txt
 	ok "$runtime: addresses are fixed" [ "$(grep -c randomised reports/$runtime-1.txt)" = 0 ]
 	ok "$runtime: the agent's own filter" [ "$(cat reports/$runtime-*.txt | grep -c 'WAIT_KILLABLE')" = 0 ]
+	ok "$runtime: no log where nothing was said" [ ! -e reports/$runtime-1.log ]
+	for i in {1..1000}; do echo "hermit: the program ended, status 0" >reports/old-$i.txt; done
+	touch -d @1 reports/old-*.txt
+	touch -d @0 reports/old-7.txt reports/old-8.txt
+	touch reports/old-7.log
+	echo "hermit: no end was reported: the agent was stopped in mid-run, and the container with it" >reports/old-8.txt
+	touch -d @0 reports/old-8.txt
+	container $runtime with $runtime-next
+	until grep -qs '^hermit: the program ended' reports/$runtime-next.txt && [ "$(find reports -name '*.txt' | wc -l)" -le 1000 ]; do sleep 0.05; done
+	ok "$runtime: old reports go" [ "$(find reports -name 'old-7.*')" = "" ]
+	ok "$runtime: but none of a container that may go on" [ -s reports/old-8.txt ]
+	ok "$runtime: nor new ones" [ -s reports/$runtime-1.txt ]
+	rm -f reports/old-*
 	container $runtime without $runtime-p1
 	container $runtime without $runtime-p2
 	ok "$runtime: different without" [ "$(md5sum <out.$runtime-p1)" != "$(md5sum <out.$runtime-p2)" ]

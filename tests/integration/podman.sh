@@ -46,6 +46,9 @@ container()
 
 cp "$top_srcdir/tests/support/vary.py" root/vary.py || exit 99
 
+# How many containers have a report that they have ended.
+reports() { cat reports/*.txt | grep -c '^hermit: the program ended, status 0'; }
+
 # ended NAME STATUS: a container that has ended well; of another one what the engine and the agent have said.
 ended()
 {
@@ -79,12 +82,16 @@ for runtime in runc crun; do
 		continue
 	fi
 	tried=$((tried + 1))
+	rm -f reports/*.txt
 	for i in {1..20}; do
 		container $runtime $runtime-$i $on -- python3 /vary.py
 		ok "$runtime: run $i ends well" ended "$runtime-$i" $?
 	done
 	ok "$runtime: output" [ "$(grep -c '^\[0, 0, 0\]$' out.$runtime-1)" = 1 ]
 	ok "$runtime: twenty equal runs" equal_outputs $runtime-{1..20}
+	# The agent writes the last one when its container may be gone for the engine.
+	for _ in {1..200}; do [ "$(reports)" = 20 ] && break; sleep 0.05; done
+	ok "$runtime: reports stay" [ "$(reports)" = 20 ]
 	container $runtime $runtime-p1 -- python3 /vary.py
 	container $runtime $runtime-p2 -- python3 /vary.py
 	ok "$runtime: different without the annotation" [ "$(md5sum <out.$runtime-p1)" != "$(md5sum <out.$runtime-p2)" ]

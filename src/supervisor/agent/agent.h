@@ -5,7 +5,7 @@
  *
  *	agent           accepts, counts, writes DIRECTORY/metrics.prom
  *	  child         receives one listener, drives one engine to the container's end; log in DIRECTORY/ID.log, report in
- *	                DIRECTORY/ID.txt: what this route could not promise, and how it ended. `hook poststop` shows and removes it.
+ *	                DIRECTORY/ID.txt: what this route could not promise, and how it ended. `hook poststop` shows it; see agent_reports.h.
  *
  *	    holder      keeps a duplicate of the listener, so that no call is answered with ENOSYS while a child is dying
  *

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include "base/log.h"
 #include "oci/syntax.h"
 #include "supervisor/agent/agent_message.h"
+#include "supervisor/agent/agent_reports.h"
 #include "supervisor/oci/bundle.h"
 #include "supervisor/oci/host_name.h"
 #include "supervisor/cache_directory.h"
@@ -169,7 +171,7 @@ static void on_adopted(void *arg, const struct backend_adoption *found)
 	(void)snprintf(text, sizeof(text), "%" PRIu64 " calls of the runtime came before the program and were let through",
 		       found->early_calls);
 	log_info("%s", text);
-	write_report(c, "no end was reported: the agent was stopped in mid-run, and the container with it");
+	write_report(c, AGENT_NO_END);
 }
 
 #define TOLD_TO_END "the agent was told to end: everything was killed"
@@ -234,6 +236,20 @@ static int hold_listener(void *arg, int listener)
 	(void)close_range(STDOUT_FILENO, ~0u, 0);
 	for (;;)
 		(void)pause();
+}
+
+/* A log in which nothing was said is of no use to anybody. */
+static void end_files(const struct child *c)
+{
+	char path[PATH_SIZE];
+	struct stat st;
+
+	if (!c->name[0])
+		return;
+	(void)snprintf(path, sizeof(path), "%.3500s/%.299s.log", c->directory, c->name);
+	if (stat(path, &st) == 0 && st.st_size == 0)
+		(void)unlink(path);
+	agent_reports_bound(c->directory);
 }
 
 static void end_holder(pid_t pid)
@@ -329,6 +345,7 @@ int agent_child(int connection, const char *directory, struct agent_counts *coun
 		note_what_is_known(&c);
 		r = supervise(&c, &err);
 	}
+	end_files(&c);
 	count(&counts->ended, 1);
 	cleanup_close(&c.stderr_fd);
 	agent_message_clear(&c.message);

@@ -158,7 +158,10 @@ static int check(const struct hook_request *request, const struct oci_state *sta
 	return r < 0 ? r : check_agent(request->socket, err);
 }
 
-/* The last word about the container, for the engine's log. A container that never came to run has no report. */
+/*
+ * The last word about the container, for whoever reads what hooks say: below podman nobody does, so the report stays. A container that never came to
+ * run has none.
+ */
 static int show_report(const struct hook_request *request, const char *id, struct error *err)
 {
 	_cleanup_free_ char *text = NULL;
@@ -172,8 +175,6 @@ static int show_report(const struct hook_request *request, const char *id, struc
 		return 0;
 	if (r == 0)
 		r = fd_write_full(STDERR_FILENO, text, len);
-	if (r == 0 && unlink(path) < 0)
-		r = -errno;
 	return r < 0 ? error_errno(err, -r, "%s", path) : 0;
 }
 
