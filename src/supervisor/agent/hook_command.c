@@ -38,9 +38,10 @@ static void on_alarm(int signo)
 	_exit(STATUS_FAILED);
 }
 
+/* With a NUL behind it, which is not counted. */
 static int read_document(char **ret_text, size_t *ret_len, struct error *err)
 {
-	_cleanup_free_ char *text = malloc(MAX_DOCUMENT + 1);
+	_cleanup_free_ char *text = malloc(MAX_DOCUMENT + 2);
 	ssize_t n;
 
 	if (!text)
@@ -50,6 +51,7 @@ static int read_document(char **ret_text, size_t *ret_len, struct error *err)
 		return error_errno(err, (int)-n, "standard input");
 	if (n > MAX_DOCUMENT)
 		return error_set(err, EFBIG, "the document on standard input has more than %d bytes", MAX_DOCUMENT);
+	text[n] = '\0';
 	*ret_len = (size_t)n;
 	*ret_text = take_ptr(text);
 	return 0;
