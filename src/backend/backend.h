@@ -22,11 +22,19 @@
 struct insn_store; /* insn/store.h */
 struct backend_filter; /* a compiled filter program, made once per run in the supervisor, used in the guest's first process */
 
+/* Who else can send to the guest's network sockets. */
+enum backend_network {
+	BACKEND_NETWORK_OWN = 0, /* nobody: a namespace of its own with nothing but loopback */
+	BACKEND_NETWORK_JOINED,	 /* who is at the other end of its links, but for loopback */
+	BACKEND_NETWORK_HOST,	 /* the host's processes too */
+};
+
 struct backend_options {
 	unsigned cpu;             /* supervisor and guest share this CPU */
 	bool pin;
 	const int *outside_fds;   /* descriptors of the guest that come from outside the container (external input), ended by -1;
 	                             NULL: none */
+	enum backend_network network;
 	uint64_t watchdog_ns;     /* real time after which a running task that makes no event is reported (EVENT_ALARM); 0: never */
 	bool no_companion;        /* run without ptrace: abilities shrink */
 	/*

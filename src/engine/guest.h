@@ -247,6 +247,8 @@ struct guest_ops {
 	 * -EINTR when a host signal arrived meanwhile (it is then reported by wait()).
 	 */
 	int (*handles_poll)(struct guest *g, struct handle_poll *polls, size_t n, int timeout_ms);
+	/* Can the outside make it ready: does it come from there, is it a socket that is in reach, or an epoll set that holds one of these? 1, 0, -errno. */
+	int (*handle_is_external)(struct guest *g, int handle);
 	/* Never block: -EAGAIN instead. Never raise SIGPIPE: -EPIPE instead. */
 	ssize_t (*handle_read)(struct guest *g, int handle, void *buf, size_t len);
 	/* pread(2) of a file: blocks for the disk at most. */

@@ -278,14 +278,13 @@ int waits_poll(struct engine *e)
 /* Keeps only the handles that the outside can make ready; the others are asked for nothing. */
 static int only_external(struct engine *e, struct handle_poll *polls, size_t n)
 {
-	struct fd_info info;
 	int found = 0, r;
 
 	for (size_t i = 0; i < n; i++) {
-		r = e->g->ops->handle_info(e->g, polls[i].handle, &info);
+		r = e->g->ops->handle_is_external(e->g, polls[i].handle);
 		if (r < 0)
 			return r;
-		if (info.external)
+		if (r)
 			found++;
 		else
 			polls[i].handle = -1;

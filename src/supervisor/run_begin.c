@@ -104,6 +104,18 @@ static int adopt_guest(struct run *run, const struct backend_options *options, s
 	return r;
 }
 
+/* Engines put links into a namespace that is new, too. */
+static enum backend_network network_of(const struct run *run)
+{
+	const struct run_host *host = run->request->host;
+
+	if (host && host->adopt)
+		return BACKEND_NETWORK_JOINED;
+	if (container_is_in_host_network(&run->spec))
+		return BACKEND_NETWORK_HOST;
+	return host || run->spec.n_joins ? BACKEND_NETWORK_JOINED : BACKEND_NETWORK_OWN;
+}
+
 static int start_guest(struct run *run, struct error *err)
 {
 	const struct run_host *host = run->request->host;
@@ -112,6 +124,7 @@ static int start_guest(struct run *run, struct error *err)
 		.cpu = run->cpu,
 		.pin = run->spec.pin_cpu,
 		.outside_fds = outside,
+		.network = network_of(run),
 		.watchdog_ns = WATCHDOG_NS,
 		.host_signals = run->signals,
 		.listener_made = host ? host->listener_made : NULL,

@@ -195,12 +195,12 @@ run "$hermit" run --stop-at-turn=40 -- "$guests/four"
 expect 118 "--stop-at-turn"
 expect_err_has 'stopped at turn 40' "--stop-at-turn"
 expect_err_has 'thread 2 of process 2' "what the threads do"
-run "$hermit" run --stacktrace-at=80 -- "$guests/four"
+run "$hermit" run --stacktrace-at=40 -- "$guests/four"
 expect 0 "--stacktrace-at"
-expect_err_has '^hermit: turn 80:' "--stacktrace-at"
+expect_err_has '^hermit: turn 40:' "--stacktrace-at"
 expect_err_has '#0 ' "--stacktrace-at: stacks"
 run "$hermit" run -q -- "$guests/four"
 cp "$work/out" plain
-run "$hermit" run -q --stacktrace-at=80 -- "$guests/four"
+run "$hermit" run -q --stacktrace-at=40 -- "$guests/four"
 ok "--stacktrace-at changes nothing" cmp "$work/out" plain
 finish

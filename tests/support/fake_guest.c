@@ -89,6 +89,11 @@ static int fake_info(struct guest *g, int handle, struct fd_info *ret)
 	return 0;
 }
 
+static int fake_is_external(struct guest *g, int handle)
+{
+	return 0;
+}
+
 static int fake_flags(struct guest *g, int handle)
 {
 	return fake_of(g)->flags;
@@ -210,6 +215,7 @@ static const struct guest_ops fake_ops = {
 	.fd_borrow = fake_borrow,
 	.handle_release = fake_release,
 	.handle_info = fake_info,
+	.handle_is_external = fake_is_external,
 	.handle_flags = fake_flags,
 	.handles_poll = fake_poll,
 	.handle_read = fake_handle_read,

@@ -126,6 +126,7 @@ struct notify {
 	struct object_id outside[OUTSIDE_MAX];
 	dev_t outside_rdev[OUTSIDE_MAX];
 	size_t n_outside;
+	enum backend_network network;
 	bool terminal; /* one of them is a terminal: the kernel may send signals for keys that are typed */
 	struct pidfd_cache pidfds;
 	struct object_table objects;
@@ -274,6 +275,9 @@ int notify_pidfd_target(struct guest *g, int task, int fd);
 int notify_set_args(struct guest *g, int task, const uint64_t args[6]);
 ssize_t notify_handle_read_at(struct guest *g, int handle, void *buf, size_t len, int64_t position);
 int notify_outside_pending(struct guest *g);
+
+/* --- external.c --- */
+int notify_handle_is_external(struct guest *g, int handle);
 void handles_init(struct notify *n);
 void handles_deinit(struct notify *n);
 /* A pidfd of the task; it stays the cache's. */

@@ -48,6 +48,7 @@ static const struct guest_ops notify_ops = {
 	.beacon_set = notify_beacon_set,
 	.beacons_held = notify_beacons_held,
 	.outside_pending = notify_outside_pending,
+	.handle_is_external = notify_handle_is_external,
 	.handle_read_at = notify_handle_read_at,
 	.fifo_has_partner = notify_fifo_has_partner,
 	.fifo_hold = notify_fifo_hold,
@@ -109,6 +110,7 @@ static struct notify *notify_new(const struct backend_options *options)
 	n->guest.ops = &notify_ops;
 	n->guest.abilities = GUEST_CAN_HOOK | GUEST_CAN_PATCH | GUEST_CAN_STEP;
 	n->signal_fd = n->proc_fd = n->root_fd = n->pid_namespace = n->clock_page_fd = -1;
+	n->network = options->network;
 	n->code = options->code;
 	n->faulting_kinds = options->tsc_faults ? INSN_KINDS_TSC : 0;
 	n->kinds = options->tsc_stays ? INSN_KINDS_ALL & ~n->faulting_kinds : INSN_KINDS_ALL;
