@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The agent as the systemd units start it: the socket is handed over, and stays when the agent ends, so that who connects meanwhile is served by the
 # next one; what it refuses; its metrics, all of which the manual names. Containers are in agent.sh and podman.sh.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 supervisor=$top_builddir/hermit-supervisor
 command -v python3 >/dev/null || { echo "skipped: needs python3 to hand a socket over"; exit 77; }
 activator=

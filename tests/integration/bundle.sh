@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # hermit-supervisor --config: an OCI bundle in the foreground.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 supervisor=$top_builddir/hermit-supervisor
 
 # bundle DIR SCRIPT [ANNOTATIONS]: a root that shows the host's programs.

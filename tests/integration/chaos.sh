@@ -3,7 +3,7 @@
 # Other schedules than the default one: seeds, heuristics, what Linux promises no order for, deadlocks. hermit chaos is in
 # chaos_explore.sh, the bugs that they find in chaos_bugs.sh, schedules as files in chaos_schedules.sh, faults in chaos_faults.sh and
 # chaos_programs.sh.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 # In the working directory, which the guest sees wherever it is.
 guests=$work
 for guest in bug_abba bug_order four orders timed vm_messages; do

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Classic bugs: each passes under the default schedule, is found within a stated number of seeds, and comes out again each time with its seed and
 # with its schedule. HERMIT_CHAOS_REPEATS says how often that is tried; `make soak` tries 20 times.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 repeats=${HERMIT_CHAOS_REPEATS:-3}
 
 # native PROGRAM: how many of 50 runs without us fail; a hang counts.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The examples of explorations on many machines: they are documents of the form that they should have, and their commands work.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 if ! python3 -c 'import yaml' 2>/dev/null; then
 	echo "python3-yaml is not installed: the examples were not read"
 	exit 77

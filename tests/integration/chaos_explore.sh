@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # hermit chaos: the table, what is kept and shown, when it stops, how it ends, shards and jobs, the line on a terminal.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 for guest in bug_abba bug_order four; do
 	cp "$top_builddir/tests/guests/$guest" "$work" || exit 99
 done

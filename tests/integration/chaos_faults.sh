@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Faults on request: what is possible where, counted, in the log and in the report, the same again with the same seed.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 cp "$top_builddir/tests/guests/faulty" "$work" || exit 99
 
 # Each alone, the same with the same seed, and none where none is possible.

@@ -3,7 +3,7 @@
 # Real programs under faults: the same seed gives the same output and the same log, every fault that struck is in the log, nothing hangs, and the
 # tool does not fail. What the program makes of its faults is its own business. HERMIT_FAULT_SEEDS says how many seeds; `make soak` tries more, and
 # PostgreSQL.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 seeds=${HERMIT_FAULT_SEEDS:-1}
 RUN_LIMIT=300
 

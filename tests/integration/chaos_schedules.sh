@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Schedules as files, and as wishes: recorded and followed, with turns that end inside code; --interrupt-at, --happens-before, --stop-at-turn,
 # --stacktrace-at.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 guests=$work
 for guest in bug_abba bug_order bug_window four letters dlopened forks; do
 	cp "$top_builddir/tests/guests/$guest" "$work" || exit 99

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # hermit ci: reports of equal runs, of a failing program, of runs that differ, of no result, of a schedule that makes the program fail; nothing that a
 # guest could see of them.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 export TMPDIR=$work/tmp
 mkdir "$TMPDIR" cwd
 cd cwd || exit 99

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # hermit netlink-dump: how it is called, what it says of captures that are none.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 captures=$top_srcdir/tests/netlink
 
 # One acknowledgement of request 17, and the same as text.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What contrib/docker and contrib/kubernetes say is well formed and fits this program. contrib_kubernetes.sh compares documents for Kubernetes with
 # its schema, and oci_engines.sh uses the files of docker and podman for real.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 contrib=$top_srcdir/contrib
 supervisor=$top_builddir/hermit-supervisor
 python=/usr/bin/python3

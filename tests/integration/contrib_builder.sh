@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # contrib/ci/Dockerfile, built by podman with the rights that it says: the step is deterministic, its artifacts are there; without one of the rights
 # it fails, and names it. The image is made of this machine's own programs.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 skip()
 {
 	printf 'skipped: %s\n' "$*"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # contrib/docker/all, with an image of busybox only: its options, the base made of a tree, what it runs. tests/soak/image.sh has the real image.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 all=$top_srcdir/contrib/docker/all
 
 run "$all" --help

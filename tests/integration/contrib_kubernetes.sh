@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The documents of contrib/kubernetes fit the schema of Kubernetes' API, and the check that says so finds errors that are planted.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 documents=$top_srcdir/contrib/kubernetes
 check=$top_srcdir/tests/support/kube_schema.py
 python=/usr/bin/python3

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # hermit doctor: what works here is found to work, what is taken away is found missing and named, by run too.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 forbid=$top_builddir/tests/integration/forbid
 
 # result NAME: what the report in $work/out says about a probe.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Event logs of real runs: --log-events, log-print, log-diff, log-export, --report, --summary.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 
 # A shell with children that talk through pipes: births, blocking, signals, deaths.
 program='echo one | cat; (exit 3); kill -USR1 $$ || :; echo two'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # An event log has the result of every call that is seen, and neither that nor copies of large files disturb the calls.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 outside=$(mktemp -d "${TMPDIR:-/var/tmp}/hermit-outside.XXXXXX") || exit 99
 trap 'rm -rf "$work" "$outside"' EXIT
 mkdir cwd && cd cwd || exit 99

@@ -10,7 +10,7 @@ if [ -z "${HERMIT_TEST_MOUNTS:-}" ]; then
 	# shellcheck disable=SC2086
 	exec unshare $user -m --propagation private bash "$0" "$@"
 fi
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 mkdir full
 mount -t tmpfs -o size=128k full full || { echo "skipped: no small file system can be mounted here"; exit 77; }
 trap 'umount "$work/full"; rm -rf "$work"' EXIT

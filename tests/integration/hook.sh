@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # hermit-supervisor hook: what becomes of sample documents, what is refused, that nothing waits for ever. The agent is a bare socket here.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 supervisor=$top_builddir/hermit-supervisor
 python3 -c 'import socket, sys, time
 s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(100); print(flush=True); time.sleep(10000)' "$work/agent" >"$work/ready" &

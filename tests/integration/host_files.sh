@@ -3,7 +3,7 @@
 # Files of the host's tree that say which machine it is (its name and ids, its zone and name servers, who was logged in) have fixed contents in a run.
 # Shown on two machines that differ in all of them, each a mount namespace with directories of its own; natively they do differ.
 # shellcheck source-path=SCRIPTDIR
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 skip()
 {
 	printf 'skipped: %s\n' "$*"

@@ -3,7 +3,7 @@
 # hermit instruction-map on guests whose sources say what is to be found, built in every way that changes what a file tells about itself;
 # on the system's own libraries, with objdump as an independent witness; and guests that run with their instructions replaced.
 # shellcheck source=tests/integration/lib.sh
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 guests=$top_srcdir/tests/guests
 trace=$top_builddir/tests/support/insn_trace
 CC=${CC##ccache } # the guests are small

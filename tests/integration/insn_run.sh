@@ -3,7 +3,7 @@
 # Instructions that show the host, in runs: each kind, in each way that code comes into a program, gives the same in each run, half of them
 # beside busy loops, whether it is replaced or made to fault by the processor. HERMIT_INSN_RUNS says how often each is run (4).
 # shellcheck source=tests/integration/lib.sh
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 # shellcheck source=tests/support/load.sh
 . "$top_srcdir/tests/support/load.sh"
 runs=${HERMIT_INSN_RUNS:-4}

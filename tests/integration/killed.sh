@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Commands of many runs that are killed leave temporary files, which the next one removes; not what others use, nor what was kept.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 export TMPDIR=$work/tmp
 mkdir tmp here
 cp "$top_builddir/tests/guests/leak" here/ || exit 99

@@ -4,7 +4,7 @@
 # the runs beside two busy loops, from callers that differ. Without hermit those that can vary on one host do vary.
 # HERMIT_LEAK_RUNS says how often (2; the full dose is 20).
 # shellcheck source-path=SCRIPTDIR
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 # shellcheck source=tests/support/load.sh
 . "$top_srcdir/tests/support/load.sh"
 runs=${HERMIT_LEAK_RUNS:-2}

@@ -7,7 +7,7 @@ for program in chromium chromedriver python3; do
 		exit 77
 	fi
 done
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 cp "$top_builddir/tests/guests/steady" . || exit 99
 run "$hermit" run -q --log-events=log -- ./steady
 expect 0 "run"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Logs are written and read in constant memory: a hundred times as many events take no more of it.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 command -v python3 >/dev/null || { echo "SKIP: python3 is not installed"; exit 77; }
 
 # The address sanitizer keeps up to 256 MiB of what was freed, unless it is told not to.

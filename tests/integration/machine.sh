@@ -4,7 +4,7 @@
 # beside two busy loops, byte for byte; natively the same things differ from one time to the next, or from one caller to the next.
 # HERMIT_MACHINE_RUNS says how often (20).
 # shellcheck source-path=SCRIPTDIR
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 # shellcheck source=tests/support/load.sh
 . "$top_srcdir/tests/support/load.sh"
 runs=${HERMIT_MACHINE_RUNS:-20}

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The manual says what the programs say: commands, options, exit statuses; and it is well-formed.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 man=$top_srcdir/man
 
 # same WHAT FILE FILE: two sorted lists are equal.

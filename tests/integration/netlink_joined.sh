@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A bundle that joins a network namespace which somebody else has made, as container engines do: a device whose other end is outside, with
 # another number and another random MAC each time. What the guest hears, and what it says in these terms, is the same.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 supervisor=$top_builddir/hermit-supervisor
 [ "$(id -u)" = 0 ] || { echo 'only root may join namespaces of others'; exit 77; }
 command -v ip >/dev/null || { echo 'iproute2 is not installed'; exit 77; }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Two real network namespaces of equal configuration, two seconds apart, with other interface indexes, other traffic and other
 # random numbers: after rewriting, not one attribute of any dump may differ. As a control, without rewriting many must.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 capture=$top_builddir/tests/support/nl_capture
 dumps="link link6 bridge addr route neigh fdb neightbl rule qdisc netconf nsid stats nexthop multicast anycast addrlabel"
 

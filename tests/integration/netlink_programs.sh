@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # ip, tc, ss and bridge with netlink/ between them and the kernel (tests/support/nl_preload.c): do they take what is rewritten, does
 # the kernel take what is translated, and is what they print the same in two namespaces and in 20 runs?
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 preload=$top_builddir/tests/support/nl_preload.so
 command -v ip >/dev/null || { echo 'iproute2 is not installed'; exit 77; }
 enter=(unshare -n)

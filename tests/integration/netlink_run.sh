@@ -3,7 +3,7 @@
 # Netlink sockets of guests: every call with every shape of buffer gives what it gives natively; a dump that differs between two
 # fresh namespaces is the same between two runs, and for root and an ordinary user. That programs give the same in many runs is
 # same.sh's affair (net-*.case).
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 guest=$top_builddir/tests/guests/netlink_calls
 natively="unshare --user --map-root-user --net"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # /sys/class/net follows what the guest does to its links, and says what netlink and the requests of ioctl say of them.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 natively="unshare --user --map-root-user --net --mount"
 
 # shellcheck disable=SC2086 # words

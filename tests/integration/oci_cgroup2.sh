@@ -10,7 +10,7 @@ if [ -z "${OWN_CGROUP2:-}" ]; then
 	# shellcheck disable=SC2016
 	OWN_CGROUP2=1 exec unshare -m --propagation private sh -c 'mount -t cgroup2 none /sys/fs/cgroup && exec "$@"' sh bash "$0" "$@"
 fi
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 . "$top_srcdir/tests/integration/oci_lib.sh"
 name=hermit-two-$$
 group=/sys/fs/cgroup/$name

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Terminals: over a console socket, for create and exec, and without one in the foreground.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 . "$top_srcdir/tests/integration/oci_lib.sh"
 
 # receive NAME: a receiver at the socket NAME.sock; what comes is in NAME.tty, what is written to NAME.keys is typed.

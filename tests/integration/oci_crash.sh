@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Whoever is killed, no guest runs on without supervision, and `delete --force` leaves nothing. Many containers at once.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 . "$top_srcdir/tests/integration/oci_lib.sh"
 
 # leftovers ID: what is left of a container after its end: cgroups, directories, processes.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The pods of contrib/kubernetes as a node runs them: containerd, configured by contrib/kubernetes/containerd.toml, is told by CRI calls, as a kubelet
 # makes them (tests/support/kubelet.py), to run them in the handler of the runtime class.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 . "$top_srcdir/tests/integration/oci_lib.sh"
 documents=$top_srcdir/contrib/kubernetes
 python=/usr/bin/python3

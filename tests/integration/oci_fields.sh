@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What single properties of config.json and single options do, through the commands: limits and their updates, seccomp, scheduling,
 # descriptors, NOTIFY_SOCKET, time namespaces, propagation, and all of it as an ordinary user.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 . "$top_srcdir/tests/integration/oci_lib.sh"
 mkfifo in
 exec 8<>in

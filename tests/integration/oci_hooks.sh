@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Hooks: all six stages with their order, namespaces, state on standard input, environment, timeouts and failures.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 . "$top_srcdir/tests/integration/oci_lib.sh"
 
 # What a hook sees, one line each in $record (bind-mounted into the container for the stage that runs inside).

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Containers are deterministic: the same bundle gives the same output, and the same event log, twenty times; with other options
 # something else. Options come from annotations and from the file of defaults.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 . "$top_srcdir/tests/integration/oci_lib.sh"
 rounds=${ROUNDS:-20}
 

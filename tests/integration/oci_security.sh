@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # What a container must not reach: descriptors and programs of the host, paths outside of its root, the supervisor and its listener.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 . "$top_srcdir/tests/integration/oci_lib.sh"
 mkfifo in
 exec 8<>in

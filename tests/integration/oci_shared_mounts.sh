@@ -3,7 +3,7 @@
 # A container whose document has no mount namespace is in its caller's; one with a mount namespace by path is in that. Either has its mounts on its root
 # directory while it lives, sees what a container with mounts of its own sees, and leaves nothing.
 [ -n "${SHARED_MOUNTS_INSIDE:-}" ] || [ "$(id -u)" != 0 ] || SHARED_MOUNTS_INSIDE=1 exec unshare --mount --propagation private bash "$0" "$@"
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 . "$top_srcdir/tests/integration/oci_lib.sh"
 
 mounts_here()

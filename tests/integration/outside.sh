@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What comes from outside while nobody can go on is waited for, in whatever way a program waits: late input, and networks that others can reach. What
 # cannot be reached is not: time passes there at once.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 supervisor=$top_builddir/hermit-supervisor
 PATH=/usr/bin:$PATH # runs have that python3, too
 

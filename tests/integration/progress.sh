@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # A run that takes longer than two seconds says how far it is: on a terminal, on standard error, and nowhere else.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 
 endless="-- sh -c 'while :; do [ -e /nowhere ]; done'"
 line='[0-9]+ turns, [0-9.]+ s of virtual time, [0-9]+ turns/s'
@@ -48,7 +48,7 @@ ok "short runs, quiet: no line" [ "$(grep -Eac "$line" "$work/shown")" = 0 ]
 
 # The drivers of `make soak`: on a terminal, there or on descriptor 9; elsewhere a line now and then.
 cat >soaking.sh <<'X'
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 for i in 1 2 3; do progress $i 3 "what is run"; done
 ok "runs" true
 finish

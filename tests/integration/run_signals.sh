@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Signals to hermit itself: the first asks the guest, the second ends everything; kill -9 leaves nothing behind.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 set -m # background jobs keep the default for SIGINT
 
 # A word by which the guests of this test are found among all processes.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Exit statuses of hermit run: the guest's own, signals, and the tool's own table.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 
 run "$hermit" run echo hi
 expect 0 "echo"

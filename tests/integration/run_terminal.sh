@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Terminals: the caller's as it is, and one of the guest's own.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 
 # Nobody types: an end of input would itself be a character.
 mkfifo "$work/typed"

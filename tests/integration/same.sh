@@ -9,7 +9,7 @@
 # "# status: N" (0), "# limit: SECONDS" (120, which other work of the machine may make longer: lib.sh), "# soak" (too long for every day), "# natively the same: WHY" (no
 # control), "# options: OPTION..." (of hermit run).
 # shellcheck disable=SC2046,SC2086,SC2010 # lists of words
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 # shellcheck source=tests/support/load.sh
 . "$top_srcdir/tests/support/load.sh"
 chmod 711 "$work" # cases that are not root

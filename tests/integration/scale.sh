@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Many threads, processes and descriptors leave no trace in the supervisor; its memory is small. What goes wrong in a guest disturbs
 # nobody but that guest, and goes wrong the same way each time.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 guests=$PWD/guests
 mkdir "$guests"
 cp "$top_builddir/tests/guests/scale" "$top_builddir/tests/guests/misfortune" "$guests" || exit 99

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The spin detector on real loops: one that only waits is found, at the same point whenever it is stopped; one that counts is not.
 # shellcheck source=tests/integration/lib.sh
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 trace=$top_builddir/tests/support/spin_trace
 guest=$work/spin_loops
 # shellcheck disable=SC2086

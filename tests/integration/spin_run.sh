@@ -3,7 +3,7 @@
 # Programs that wait by spinning end, and do so in the same way in each run, half of them beside busy loops: same output, same events.
 # HERMIT_SPIN_RUNS says how often each is run (4), HERMIT_SPIN_WAITS which ones (all).
 # shellcheck source=tests/integration/lib.sh
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 # shellcheck source=tests/support/load.sh
 . "$top_srcdir/tests/support/load.sh"
 runs=${HERMIT_SPIN_RUNS:-4}

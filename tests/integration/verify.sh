@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # hermit run --verify: equal runs are equal, a planted difference of each kind is found, and there is no verdict without evidence.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 export TMPDIR=$work/tmp
 mkdir "$TMPDIR" cwd
 cd cwd || exit 99

@@ -5,7 +5,7 @@
 # hermit at least one of them varies from run to run, else the guest shows nothing.
 # HERMIT_VM_RUNS says how often (4; the full dose is 20), HERMIT_VM_GUESTS which ones (all).
 # shellcheck source-path=SCRIPTDIR
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 # shellcheck source=tests/support/load.sh
 . "$top_srcdir/tests/support/load.sh"
 runs=${HERMIT_VM_RUNS:-4}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A chroot that debootstrap made, as the root of a bundle: its programs say the same each time, half of the times beside busy loops.
 # HERMIT_SAME_RUNS says how often (20). Needs a Debian mirror.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 . "$top_srcdir/tests/integration/oci_lib.sh"
 runs=${HERMIT_SAME_RUNS:-20}
 command -v debootstrap >/dev/null || skip "needs debootstrap"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # crun's own tests as referees: what they say of crun and of this runtime, on this machine, in one sitting. Fails where crun passes and this one does
 # not, but for what is named below. CRUN_SOURCE names crun's sources (apt-get source crun), of the version that is installed. By hand, some ten minutes.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 . "$top_srcdir/tests/integration/oci_lib.sh"
 source=${CRUN_SOURCE:-}
 [ -e "$source/tests/tests_utils.py" ] || skip "CRUN_SOURCE names no sources of crun (apt-get source crun)"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # contrib/docker/all as a user calls it: the base by debootstrap, the image, all of its steps. Needs root, podman, debootstrap and a Debian mirror.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 skip()
 {
 	printf 'skipped: %s\n' "$*"

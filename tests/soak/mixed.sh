@@ -12,7 +12,7 @@ if [ "${1-}" != inside ]; then
 	# shellcheck disable=SC2086
 	exec unshare $map -p -f -m -i --mount-proc --kill-child bash "$0" inside
 fi
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 # shellcheck source=tests/support/load.sh
 . "$top_srcdir/tests/support/load.sh"
 runs=${HERMIT_SOAK_RUNS:-1000}

@@ -3,7 +3,7 @@
 # The validation programs of runtime-tools as referees: what they say of another runtime (REFEREE, crun) and of this one, on this machine, in one
 # sitting. Fails where the other passes and this one does not. RUNTIME_TOOLS names their sources, unpacked; Debian has them as the source package
 # golang-github-opencontainers-runtime-tools, and the libraries they are built with as golang-*-dev packages. By hand, some five minutes.
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 . "$top_srcdir/tests/integration/oci_lib.sh"
 referee=${REFEREE:-crun}
 tools=${RUNTIME_TOOLS:-}

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Equal runs while all processors are busy with something else: HERMIT_VERIFY_RUNS says how many (200).
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 runs=${HERMIT_VERIFY_RUNS:-200}
 cp "$top_builddir/tests/guests/steady" . || exit 99
 load=

@@ -7,7 +7,7 @@ if [ -z "${HERMIT_TEST_CGROUPS:-}" ] && [ -d /sys/fs/cgroup/unified ]; then
 	exec unshare -m --propagation private bash "$0" "$@"
 fi
 # shellcheck source=tests/integration/lib.sh
-. "$top_srcdir/tests/integration/lib.sh"
+. "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 supervisor=$top_builddir/hermit-supervisor
 agent=
 

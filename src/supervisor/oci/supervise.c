@@ -357,9 +357,13 @@ static _Noreturn void supervisor_main(const struct supervise_request *request, i
 	struct supervisor s = { .request = request, .guardian = guardian, .starter = -1, .init_pidfd = request->container->init_pidfd };
 	int keep[] = { guardian, request->dir_fd, request->control_fd, request->creator_fd, request->log_fd, request->container->channel,
 		       request->container->init_pidfd, request->container->guest_pidfd };
+	int r;
 
 	(void)prctl(PR_SET_NAME, "hermit-sup");
-	if (enter_users(request) < 0 || prctl(PR_SET_PDEATHSIG, GUARDIAN_DIED) < 0 || getppid() != parent)
+	r = enter_users(request);
+	if (r < 0)
+		log_error("the users of the container cannot be entered: %s", strerrordesc_np(-r));
+	if (r < 0 || prctl(PR_SET_PDEATHSIG, GUARDIAN_DIED) < 0 || getppid() != parent)
 		_exit(1);
 	guardian_keep_only(keep, ARRAY_SIZE(keep));
 	if (wait_for_start(&s) < 0) {
