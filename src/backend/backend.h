@@ -25,7 +25,7 @@ struct backend_filter; /* a compiled filter program, made once per run in the su
 /* Who else can send to the guest's network sockets. */
 enum backend_network {
 	BACKEND_NETWORK_OWN = 0, /* nobody: a namespace of its own with nothing but loopback */
-	BACKEND_NETWORK_JOINED,	 /* who is at the other end of its links, but for loopback */
+	BACKEND_NETWORK_JOINED,	 /* who is at the other end of its links, and whoever has joined it, too */
 	BACKEND_NETWORK_HOST,	 /* the host's processes too */
 };
 

@@ -207,6 +207,14 @@ enum {
 
 struct guest;
 
+/* Who can make a descriptor ready, beside the guest itself. */
+enum guest_reach {
+	REACH_GUEST = 0,
+	/* Whoever has joined the same network namespace, if anybody has: a socket on its loopback, or a UNIX one that listens. */
+	REACH_NEIGHBOURS,
+	REACH_OUTSIDE, /* it comes from there, or what is there is connected to it, or can send to it */
+};
+
 struct guest_ops {
 	const char *name;
 
@@ -247,8 +255,8 @@ struct guest_ops {
 	 * -EINTR when a host signal arrived meanwhile (it is then reported by wait()).
 	 */
 	int (*handles_poll)(struct guest *g, struct handle_poll *polls, size_t n, int timeout_ms);
-	/* Can the outside make it ready: does it come from there, is it a socket that is in reach, or an epoll set that holds one of these? 1, 0, -errno. */
-	int (*handle_is_external)(struct guest *g, int handle);
+	/* Who can make it ready: enum guest_reach; of an epoll set the most that a member of it has. Or -errno. */
+	int (*handle_reach)(struct guest *g, int handle);
 	/* Never block: -EAGAIN instead. Never raise SIGPIPE: -EPIPE instead. */
 	ssize_t (*handle_read)(struct guest *g, int handle, void *buf, size_t len);
 	/* pread(2) of a file: blocks for the disk at most. */

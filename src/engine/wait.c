@@ -275,16 +275,16 @@ int waits_poll(struct engine *e)
 	return r > 0 ? wake_ready(e, polls) : r;
 }
 
-/* Keeps only the handles that the outside can make ready; the others are asked for nothing. */
-static int only_external(struct engine *e, struct handle_poll *polls, size_t n)
+/* Keeps only the handles that so much of the outside can make ready; the others are asked for nothing. */
+static int only_external(struct engine *e, struct handle_poll *polls, size_t n, enum guest_reach least)
 {
 	int found = 0, r;
 
 	for (size_t i = 0; i < n; i++) {
-		r = e->g->ops->handle_is_external(e->g, polls[i].handle);
+		r = e->g->ops->handle_reach(e->g, polls[i].handle);
 		if (r < 0)
 			return r;
-		if (r)
+		if (r >= (int)least)
 			found++;
 		else
 			polls[i].handle = -1;
@@ -294,6 +294,8 @@ static int only_external(struct engine *e, struct handle_poll *polls, size_t n)
 
 int waits_outside(struct engine *e, int timeout_ms, bool anyway)
 {
+	/* Neighbours may be or not: nobody is held up for their sake. */
+	enum guest_reach least = anyway || timeout_ms < 0 ? REACH_NEIGHBOURS : REACH_OUTSIDE;
 	_cleanup_free_ struct handle_poll *polls = NULL;
 	size_t n;
 	int r;
@@ -301,7 +303,7 @@ int waits_outside(struct engine *e, int timeout_ms, bool anyway)
 	r = collect(e, &polls, &n);
 	if (r < 0)
 		return r;
-	r = n ? only_external(e, polls, n) : 0;
+	r = n ? only_external(e, polls, n, least) : 0;
 	if (r < 0 || (r == 0 && !anyway))
 		return r < 0 ? r : -ENOENT;
 	r = e->g->ops->handles_poll(e->g, polls, n, timeout_ms);

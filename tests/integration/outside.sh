@@ -13,21 +13,92 @@ def of_set(kind):
     s.register(0, selectors.EVENT_READ)
     s.select()
     s.close()
+def nested():
+    inner, outer = select.epoll(), select.epoll()
+    inner.register(0, select.EPOLLIN)
+    outer.register(inner, select.EPOLLIN)
+    outer.poll()
+def duplicate():
+    e, fd = select.epoll(), os.dup(0)
+    e.register(fd, select.EPOLLIN)
+    os.close(fd)
+    e.poll()
 ways = {
     "read": lambda: None,
     "select": lambda: select.select([0], [], []),
     "poll": lambda: of_set(selectors.PollSelector),
     "epoll": lambda: of_set(selectors.EpollSelector),
+    "nested": nested,
+    "duplicate": duplicate,
 }
 ways[sys.argv[1]]()
 print(os.read(0, 100))
 END
-for way in read select poll epoll; do
+for way in read select poll epoll nested duplicate; do
 	status=0
 	(sleep 0.5; echo late) | timeout -s KILL "$(at_most 30)" "$hermit" run -- python3 wait.py $way >out 2>err || status=$?
 	expect 0 "late input, $way"
 	expect_out "b'late\n'" "late input, $way"
 done
+
+# A service that the host has in a file that the run sees.
+cat >service.py <<'END'
+import socket, time
+s = socket.socket(socket.AF_UNIX)
+s.bind("service")
+s.listen()
+print("ready", flush=True)
+for i in range(2):
+    c, _ = s.accept()
+    c.recv(100)
+    time.sleep(0.5)
+    c.sendall(b"answer")
+    c.close()
+END
+cat >asking.py <<'END'
+import select, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect("service")
+s.sendall(b"question")
+if sys.argv[1] == "epoll":
+    e = select.epoll()
+    e.register(s, select.EPOLLIN)
+    e.poll()
+print(s.recv(100))
+END
+# A service of the run's own that does not answer. Who has listened is gone: its children are the guest's all the same.
+cat >own.py <<'END'
+import os, socket
+s = socket.socket(socket.AF_UNIX)
+s.bind("own")
+pid = os.fork()
+if pid == 0:
+    s.listen()
+    os._exit(0)
+os.waitpid(pid, 0)
+c = socket.socket(socket.AF_UNIX)
+c.connect("own")
+c.recv(1)
+END
+# await_line FILE PID: its first line is there, or the process has ended.
+await_line()
+{
+	while ! grep -q . "$1" && kill -0 "$2" 2>/dev/null; do sleep 0.05; done
+}
+
+python3 service.py >service.out &
+service=$!
+await_line service.out $service
+for way in recv epoll; do
+	run "$hermit" run -- python3 asking.py $way
+	expect 0 "a service of the host's, $way"
+	expect_out "b'answer'" "a service of the host's, $way"
+	expect_err "hermit: uncontrolled: connection to a process outside: service" "a service of the host's, $way"
+done
+kill $service 2>/dev/null
+run "$hermit" run -- python3 own.py
+expect 120 "a service of the run's own"
+expect_err_has "deadlock" "a service of the run's own"
 
 # server PORT ADDRESS WAY: says that it is ready, answers two clients, and ends.
 cat >server.py <<'END'
@@ -68,12 +139,6 @@ for i in range(3):
     c.close()
 END
 
-# await_line FILE PID: its first line is there, or the process has ended.
-await_line()
-{
-	while ! grep -q . "$1" && kill -0 "$2" 2>/dev/null; do sleep 0.05; done
-}
-
 # The host's network: whoever waits for it gets it, with a limit of time too.
 python3 slow.py >slow.out &
 slow=$!
@@ -111,7 +176,17 @@ for way in accept epoll; do
 	served "a server in the host's network, $way" 127.0.0.1 "$hermit" run --network=host -- python3 server.py 0 0.0.0.0 $way
 done
 
-# A namespace that somebody has made, with a link to the outside: its loopback is not in reach.
+# What a program has in a set for itself alone (asyncio has a pair of sockets there) holds nobody up.
+cat >sleeper.py <<'END'
+import asyncio
+asyncio.run(asyncio.sleep(36000))
+print("ten hours later")
+END
+RUN_LIMIT=20 run "$hermit" run --network=host -- python3 sleeper.py
+expect_out "ten hours later" "a set with nothing that others reach"
+
+# A namespace that somebody has made, with a link to the outside. Whoever else is in there reaches its loopback, too: nobody is held up for that, but who does nothing else
+# waits for it.
 if [ "$(id -u)" != 0 ] || ! command -v ip >/dev/null || ! unshare -n true 2>/dev/null; then
 	echo "no network namespaces can be made here: links to the outside are not tested"
 	finish
@@ -140,6 +215,17 @@ for way in accept epoll; do
 	bundled /usr/bin/python3 server.py 0 0.0.0.0 $way
 	served "a server behind a link, $way" 169.254.213.2 "$supervisor" --root "$work/state" run --bundle bundle "server-$way-$$"
 done
+bundled /usr/bin/python3 server.py 0 127.0.0.1 accept
+: >server.out
+timeout -s KILL "$(at_most 60)" "$supervisor" --root "$work/state" run --bundle bundle "neighbour-$$" >server.out 2>server.err </dev/null &
+pid=$!
+await_line server.out $pid
+for n in 1 2; do
+	run nsenter --net=/proc/$holder/ns/net python3 client.py 127.0.0.1 "$(sed -n 's/^ready at //p' server.out)"
+	expect_out "b'answer'" "a neighbour on loopback: client $n"
+done
+wait $pid
+ok "a neighbour on loopback: the server" [ $? = 0 ]
 cat >loopback.py <<'END'
 import socket, threading, time
 s = socket.socket()

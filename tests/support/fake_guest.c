@@ -89,7 +89,7 @@ static int fake_info(struct guest *g, int handle, struct fd_info *ret)
 	return 0;
 }
 
-static int fake_is_external(struct guest *g, int handle)
+static int fake_reach(struct guest *g, int handle)
 {
 	return 0;
 }
@@ -215,7 +215,7 @@ static const struct guest_ops fake_ops = {
 	.fd_borrow = fake_borrow,
 	.handle_release = fake_release,
 	.handle_info = fake_info,
-	.handle_is_external = fake_is_external,
+	.handle_reach = fake_reach,
 	.handle_flags = fake_flags,
 	.handles_poll = fake_poll,
 	.handle_read = fake_handle_read,

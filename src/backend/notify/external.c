@@ -1,21 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the outside can make ready. Asked only when nobody can go on: then the run waits for it in real time, or time passes, or it is a
- * deadlock.
+ * Who can make a descriptor ready, beside the guest. Asked only when nobody can go on: then the run waits for them in real time, or time passes,
+ * or it is a deadlock.
  */
 #include "backend/notify/notify.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/kcmp.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+
+/* The kernel's EP_MAX_NESTS, and the outermost one. */
+enum { SETS_DEEP = 5 };
+
+/* One line of proc_pid_fdinfo(5) of a set. */
+struct member {
+	int fd; /* its number when it was added; of whoever added it */
+	dev_t dev;
+	ino_t ino;
+};
+
+static int reach_of(struct notify *n, int fd, unsigned sets);
 
 static bool is_loopback(const struct sockaddr_storage *address)
 {
@@ -28,73 +43,165 @@ static bool is_loopback(const struct sockaddr_storage *address)
 	return mapped ? in6->sin6_addr.s6_addr[12] == IN_LOOPBACKNET : IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
 }
 
-/* A network socket that others may send to, or connect to. */
-static bool socket_is_in_reach(const struct notify *n, int fd)
+static enum guest_reach reach_of_inet(const struct notify *n, int fd)
 {
 	struct sockaddr_storage address = { 0 };
+	socklen_t len = sizeof(address);
+
+	if (n->network == BACKEND_NETWORK_OWN)
+		return REACH_GUEST;
+	if (n->network == BACKEND_NETWORK_HOST || getsockname(fd, (void *)&address, &len) < 0 || !is_loopback(&address))
+		return REACH_OUTSIDE;
+	return REACH_NEIGHBOURS;
+}
+
+/* One that is gone makes nothing ready. Whoever's namespace we may not see is none of the guest's. */
+static bool is_of_guest(struct notify *n, pid_t pid)
+{
+	const struct guest_identities *known = &n->guest.identities;
+	char path[64];
+	struct stat st;
+
+	if (tasks_by_tid(&n->tasks, pid))
+		return true;
+	(void)snprintf(path, sizeof(path), "%d/ns/pid", (int)pid);
+	if (fstatat(n->proc_fd, path, &st, 0) < 0)
+		return errno == ENOENT || errno == ESRCH;
+	for (size_t i = 0; i < GUEST_NAMESPACES; i++)
+		if (known->namespaces[i].name && !strcmp(known->namespaces[i].name, "pid"))
+			return known->namespaces[i].ino == st.st_ino;
+	return false;
+}
+
+/* A listener has its own credentials for its peer's, a socket without a peer has none. */
+static enum guest_reach reach_of_unix(struct notify *n, int fd)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+	int listens = 0;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.uid != (uid_t)-1)
+		if (peer.pid == 0 || !is_of_guest(n, peer.pid)) /* 0: of no namespace that we see into */
+			return REACH_OUTSIDE;
+	len = sizeof(listens);
+	if (n->network != BACKEND_NETWORK_OWN && getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) == 0 && listens)
+		return REACH_NEIGHBOURS;
+	return REACH_GUEST;
+}
+
+static enum guest_reach reach_of_socket(struct notify *n, int fd)
+{
 	socklen_t len = sizeof(int);
 	int domain;
 
-	if (n->network == BACKEND_NETWORK_OWN || getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0)
-		return false;
-	if (domain != AF_INET && domain != AF_INET6)
-		return domain == AF_PACKET || domain == AF_VSOCK;
-	len = sizeof(address);
-	return n->network == BACKEND_NETWORK_HOST || getsockname(fd, (void *)&address, &len) < 0 || !is_loopback(&address);
+	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0)
+		return REACH_GUEST;
+	switch (domain) {
+	case AF_UNIX:
+		return reach_of_unix(n, fd);
+	case AF_INET:
+	case AF_INET6:
+		return reach_of_inet(n, fd);
+	case AF_PACKET:
+	case AF_VSOCK:
+		return n->network == BACKEND_NETWORK_OWN ? REACH_GUEST : REACH_OUTSIDE;
+	default:
+		return REACH_GUEST;
+	}
 }
 
-static bool is_from_outside(const struct notify *n, dev_t dev, ino_t ino)
+/* ---- sets ---- */
+
+static bool parse_member(const char *line, struct member *ret)
+{
+	const char *at = strstr(line, " ino:");
+	uint64_t ino;
+	unsigned dev; /* as the kernel has it */
+
+	if (sscanf(line, "tfd: %d", &ret->fd) != 1 || !at || sscanf(at, " ino:%" SCNx64 " sdev:%x", &ino, &dev) != 2)
+		return false;
+	ret->dev = makedev(dev >> 20, dev & 0xfffff);
+	ret->ino = ino;
+	return true;
+}
+
+/* The member itself, by a task that has it under the number under which it was added: anonymous inodes have nothing else to be told by. */
+static int borrow_member(struct notify *n, int set, const struct member *m)
+{
+	const struct kcmp_epoll_slot slot = { .efd = (__u32)set, .tfd = (__u32)m->fd };
+	struct notify_task *t, *tmp;
+
+	HASH_ITER(hh_number, n->tasks.by_number, t, tmp) {
+		if (t->where != WHERE_DEAD && syscall(SYS_kcmp, t->tid, n->self, KCMP_EPOLL_TFD, m->fd, &slot) == 0)
+			return handles_borrow(n, t->tid, m->fd);
+	}
+	return -EBADF;
+}
+
+static bool is_from_outside(const struct notify *n, const struct member *m)
 {
 	for (size_t i = 0; i < n->n_outside; i++)
-		if (n->outside[i].dev == dev && n->outside[i].ino == ino)
+		if (n->outside[i].dev == m->dev && n->outside[i].ino == m->ino)
 			return true;
 	return false;
 }
 
-/*
- * Lines of proc_pid_fdinfo(5): the members' inodes, and the device as the kernel has it. Of a socket in a set nothing more is known: it may be one that is in
- * reach.
- */
-static bool member_is_external(const struct notify *n, const char *line)
+static int reach_of_member(struct notify *n, int set, const struct member *m, unsigned sets)
 {
-	const char *at = strstr(line, " ino:");
-	uint64_t ino;
-	unsigned sdev;
-	dev_t dev;
+	bool is_socket = m->dev == n->guest.identities.socket_dev;
+	_cleanup_close_ int fd = -1;
 
-	if (strncmp(line, "tfd:", 4) != 0 || !at || sscanf(at, " ino:%" SCNx64 " sdev:%x", &ino, &sdev) != 2)
-		return false;
-	dev = makedev(sdev >> 20, sdev & 0xfffff);
-	return is_from_outside(n, dev, ino) || (n->network != BACKEND_NETWORK_OWN && dev == n->guest.identities.socket_dev);
+	if (is_from_outside(n, m))
+		return REACH_OUTSIDE;
+	if (m->dev == n->guest.identities.pipe_dev)
+		return REACH_GUEST;
+	fd = borrow_member(n, set, m);
+	if (fd < 0 && is_socket)
+		fd = notify_fd_find(&n->guest, m->dev, m->ino);
+	if (fd >= 0)
+		return reach_of(n, fd, sets);
+	if (fd != -EBADF && fd != -ESRCH)
+		return fd;
+	/* On its way in a message: nothing more can be said. */
+	return is_socket && n->network != BACKEND_NETWORK_OWN ? REACH_OUTSIDE : REACH_GUEST;
 }
 
-static int set_is_external(const struct notify *n, int fd)
+static int reach_of_set(struct notify *n, int set, unsigned sets)
 {
 	_cleanup_fclose_ FILE *file = NULL;
 	_cleanup_free_ char *line = NULL;
+	int most = REACH_GUEST, r;
+	struct member member;
 	char name[64];
 	size_t room = 0;
-	bool found = false;
 
-	(void)snprintf(name, sizeof(name), "/proc/self/fdinfo/%d", fd);
-	file = fopen(name, "re");
-	if (!file)
-		return -errno;
-	while (!found && getline(&line, &room, file) >= 0)
-		found = member_is_external(n, line);
-	return found;
+	if (sets == SETS_DEEP)
+		return REACH_GUEST;
+	(void)snprintf(name, sizeof(name), "fdinfo/%d", set);
+	r = procfs_stream(n, n->self, name, &file);
+	while (r >= 0 && most < REACH_OUTSIDE && getline(&line, &room, file) >= 0) {
+		r = parse_member(line, &member) ? reach_of_member(n, set, &member, sets + 1) : REACH_GUEST;
+		most = r > most ? r : most;
+	}
+	return r < 0 ? r : most;
 }
 
-int notify_handle_is_external(struct guest *g, int handle)
+static int reach_of(struct notify *n, int fd, unsigned sets)
 {
-	struct notify *n = notify_of(g);
 	struct fd_info info;
 	int r;
 
-	r = info_of_object(n, handle, &info);
-	if (r < 0 || info.external)
-		return r < 0 ? r : 1;
+	r = info_of_object(n, fd, &info);
+	if (r < 0)
+		return r;
+	if (info.external)
+		return REACH_OUTSIDE;
 	if (S_ISSOCK(info.mode))
-		return socket_is_in_reach(n, handle);
-	return info.kind == FD_EPOLL ? set_is_external(n, handle) : 0;
+		return (int)reach_of_socket(n, fd);
+	return info.kind == FD_EPOLL ? reach_of_set(n, fd, sets) : REACH_GUEST;
+}
+
+int notify_handle_reach(struct guest *g, int handle)
+{
+	return reach_of(notify_of(g), handle, 0);
 }

@@ -275,9 +275,6 @@ int notify_pidfd_target(struct guest *g, int task, int fd);
 int notify_set_args(struct guest *g, int task, const uint64_t args[6]);
 ssize_t notify_handle_read_at(struct guest *g, int handle, void *buf, size_t len, int64_t position);
 int notify_outside_pending(struct guest *g);
-
-/* --- external.c --- */
-int notify_handle_is_external(struct guest *g, int handle);
 void handles_init(struct notify *n);
 void handles_deinit(struct notify *n);
 /* A pidfd of the task; it stays the cache's. */
@@ -291,6 +288,9 @@ typedef int handles_visit(struct notify *n, pid_t tid, const char *fd, void *arg
 int handles_each(struct notify *n, handles_visit *visit, void *arg);
 /* Notes which objects the guest's descriptors in `fds` (ended by -1) are. */
 void handles_note_outside(struct notify *n, pid_t tid, const int *fds);
+
+/* --- external.c --- */
+int notify_handle_reach(struct guest *g, int handle);
 
 /* --- info.c: what a descriptor of ours is --- */
 int info_of_fd(struct notify *n, int fd, struct fd_info *ret_info);

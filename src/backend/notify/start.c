@@ -48,7 +48,7 @@ static const struct guest_ops notify_ops = {
 	.beacon_set = notify_beacon_set,
 	.beacons_held = notify_beacons_held,
 	.outside_pending = notify_outside_pending,
-	.handle_is_external = notify_handle_is_external,
+	.handle_reach = notify_handle_reach,
 	.handle_read_at = notify_handle_read_at,
 	.fifo_has_partner = notify_fifo_has_partner,
 	.fifo_hold = notify_fifo_hold,
@@ -339,6 +339,8 @@ static int adopt(struct notify *n, const struct backend_options *options, const 
 		return error_errno(err, -r, "the ids of the container's processes");
 	ret_adoption->numbered = r == 1;
 	ret_adoption->shared = adopt_shared_namespaces(adopted.tid);
+	if (ret_adoption->shared & CLONE_NEWNET)
+		n->network = BACKEND_NETWORK_HOST;
 	ret_adoption->early_calls = n->strange_calls;
 	ret_adoption->stderr_fd = handles_borrow(n, adopted.tid, STDERR_FILENO);
 	return begin_adopted(n, &adopted, adoptee->filter != NULL, err);

@@ -170,6 +170,28 @@ int socket_give_port(struct engine *e, struct task *t, int fd)
 	return 0;
 }
 
+/* A service of the host's that the guest has found by its name: what it says, and when, is nobody's to decide. */
+static int report_peer(struct engine *e, struct task *t, const struct sockaddr_un *address)
+{
+	int handle = e->g->ops->fd_borrow(e->g, t->id, (int)t->call.args[0]), r;
+
+	if (handle < 0)
+		return handle == -EBADF ? 0 : handle;
+	r = e->g->ops->handle_reach(e->g, handle);
+	if (r == REACH_OUTSIDE)
+		engine_report_uncontrolled(e, "connection to a process outside", address->sun_path[0] ? address->sun_path : address->sun_path + 1);
+	e->g->ops->handle_release(e->g, handle);
+	return r < 0 ? r : 0;
+}
+
+/* Waits while the queue is full. */
+static int connect_unix(struct engine *e, struct task *t, const struct fd_info *info, const struct sockaddr_un *address, struct verdict *v)
+{
+	int r = t->call.done && t->call.result == 0 ? report_peer(e, t, address) : 0;
+
+	return r < 0 ? r : attempt_call(e, t, socket_deadline(e, t, info, false), EAGAIN, v);
+}
+
 int handle_net_connect(struct engine *e, struct task *t, struct verdict *v)
 {
 	struct sockaddr_storage address;
@@ -181,8 +203,8 @@ int handle_net_connect(struct engine *e, struct task *t, struct verdict *v)
 	r = read_address(e, t, t->call.args[1], t->call.args[2], &address);
 	if (r < 0)
 		return r == -EFAULT || r == -EINVAL ? verdict_continue(v) : r;
-	if (address.ss_family == AF_UNIX && fdtable_info(e, t, (int)t->call.args[0], &info) == 0) /* waits while the queue is full */
-		return attempt_call(e, t, socket_deadline(e, t, info, false), EAGAIN, v);
+	if (address.ss_family == AF_UNIX && fdtable_info(e, t, (int)t->call.args[0], &info) == 0)
+		return connect_unix(e, t, info, (const void *)&address, v);
 	if (connecting_waits(t))
 		return connecting_wait(e, t, &address, (socklen_t)t->call.args[2], v);
 	r = address_port(&address, (socklen_t)t->call.args[2]) > 0 ? socket_give_port(e, t, (int)t->call.args[0]) : 0;

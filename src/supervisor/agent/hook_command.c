@@ -41,7 +41,7 @@ static void on_alarm(int signo)
 /* With a NUL behind it, which is not counted. */
 static int read_document(char **ret_text, size_t *ret_len, struct error *err)
 {
-	_cleanup_free_ char *text = malloc(MAX_DOCUMENT + 2);
+	_cleanup_free_ char *text = malloc(MAX_DOCUMENT + 1);
 	ssize_t n;
 
 	if (!text)
