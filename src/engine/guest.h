@@ -270,6 +270,8 @@ struct guest_ops {
 	int (*handle_bind)(struct guest *g, int handle, const struct sockaddr_storage *address, socklen_t len);
 	/* connect(2), which never waits; without an address: it becomes unconnected again. May be NULL. */
 	int (*handle_connect)(struct guest *g, int handle, const struct sockaddr_storage *address, socklen_t len);
+	/* The same by sending nothing with MSG_FASTOPEN: its errors (tcp(7)). There where handle_connect is. */
+	int (*handle_open_fast)(struct guest *g, int handle, const struct sockaddr_storage *address, socklen_t len);
 	int (*handle_address)(struct guest *g, int handle, struct sockaddr_storage *ret_address, socklen_t *ret_len);
 	/*
 	 * One datagram through the guest's socket, to an address or (NULL) where the socket sends by itself; one that is there, with its

@@ -286,6 +286,138 @@ static void limited(int option, int value)
 	close(listens);
 }
 
+/* Sending that connects (MSG_FASTOPEN), by each call that sends: what it answers is in *ret_len, too, of sendmmsg. */
+static long fast(int how, int fd, const char *text, int flags, unsigned *ret_len)
+{
+	struct iovec parts[2] = { { (char *)(uintptr_t)text, 1 }, { (char *)(uintptr_t)text + 1, strlen(text) - 1 } };
+	struct mmsghdr messages[2] = { { .msg_hdr = { .msg_name = &address, .msg_namelen = address_len, .msg_iov = parts, .msg_iovlen = 2 } } };
+	long result;
+
+	flags |= MSG_FASTOPEN | MSG_NOSIGNAL;
+	messages[1] = messages[0];
+	*ret_len = 0;
+	if (how == 0)
+		return sendto(fd, text, strlen(text), flags, (struct sockaddr *)&address, address_len);
+	if (how == 1)
+		return sendmsg(fd, &messages[0].msg_hdr, flags);
+	result = sendmmsg(fd, messages, 2, flags);
+	*ret_len = messages[0].msg_len;
+	return result;
+}
+
+static void say_received(const char *what, int listens)
+{
+	int fd = (int)MUST(accept(listens, NULL, NULL));
+	char text[16] = "";
+
+	MUST(recv(fd, text, sizeof(text) - 1, 0));
+	SAME("%s: received %s", what, text);
+	close(fd);
+}
+
+struct fast_client {
+	int how, fd;
+	long result;
+	int error;
+	unsigned len;
+};
+
+static void *fast_client(void *arg)
+{
+	struct fast_client *c = arg;
+
+	c->result = fast(c->how, c->fd, "letter", 0, &c->len);
+	c->error = errno;
+	return NULL;
+}
+
+static void fast_with_room(int family, int how)
+{
+	int listens = listener(family), fd = (int)MUST(socket(family, SOCK_STREAM, 0));
+	unsigned len;
+
+	SAME("fast %d: %s", how, RESULT(fast(how, fd, "hello", 0, &len)));
+	SAME("fast %d: %u bytes", how, len);
+	SAME("fast %d: once more %s", how, RESULT(fast(how, fd, "hello", 0, &len)));
+	say_received("fast", listens);
+	close(fd);
+	fd = (int)MUST(socket(family, SOCK_STREAM | (how == 1 ? SOCK_NONBLOCK : 0), 0));
+	SAME("fast, at once %d: %s", how, RESULT(fast(how, fd, "hello", MSG_DONTWAIT, &len)));
+	close(fd);
+	close(listens);
+	fd = (int)MUST(socket(family, SOCK_STREAM, 0));
+	SAME("fast, refused %d: %s", how, RESULT(fast(how, fd, "hello", 0, &len)));
+	close(fd);
+}
+
+static void fast_when_full(int family, int how)
+{
+	const struct timeval limit = { .tv_usec = 50000 };
+	int listens = listener(family), first = begin(0);
+	struct fast_client c = { .how = how, .fd = (int)MUST(socket(family, SOCK_STREAM, 0)) };
+	pthread_t thread;
+
+	MUST(setsockopt(c.fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)));
+	SAME("full, a limit %d: %s", how, RESULT(fast(how, c.fd, "hello", 0, &c.len)));
+	SAME("full, once more %d: %s", how, RESULT(fast(how, c.fd, "hello", MSG_DONTWAIT, &c.len)));
+	close(c.fd);
+	c.fd = (int)MUST(socket(family, SOCK_STREAM, 0));
+	start = vm_now();
+	pthread_create(&thread, NULL, fast_client, &c);
+	vm_sleep_ms(100);
+	close((int)MUST(accept(listens, NULL, NULL)));
+	say_received("full", listens);
+	SAME("a second later: %d", vm_now() - start >= 900000000);
+	SHOWN("after %llu", (unsigned long long)(vm_now() - start));
+	pthread_join(thread, NULL);
+	SAME("full, in the end %d: %ld %u", how, c.result, c.len);
+	close(c.fd);
+	close(first);
+	close(listens);
+}
+
+/* Connecting that sends with the request where that is known to be heard (TCP_FASTOPEN_CONNECT): here it is not. */
+static void fast_by_option(void)
+{
+	const struct sockaddr none = { .sa_family = AF_UNSPEC };
+	const int on = 1;
+	int listens = listener(AF_INET), fd = (int)MUST(socket(AF_INET, SOCK_STREAM, 0)), other;
+	socklen_t len = sizeof(int);
+	int value = -1;
+
+	MUST(setsockopt(fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, &on, sizeof(on)));
+	SAME("by option: %s", RESULT(connect(fd, (struct sockaddr *)&address, address_len)));
+	SAME("by option: %s", RESULT(send(fd, "option", 6, 0)));
+	other = (int)MUST(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
+	MUST(setsockopt(other, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, &on, sizeof(on)));
+	say_received("by option", listens);
+	close(fd);
+	fd = begin(0);
+	SAME("by option, full: %s", RESULT(connect(other, (struct sockaddr *)&address, address_len)));
+	SAME("by option, full: %s", RESULT(send(other, "option", 6, MSG_NOSIGNAL)));
+	close(other);
+	close(fd);
+	fd = (int)MUST(socket(AF_INET, SOCK_STREAM, 0));
+	SAME("to nobody: %s", RESULT(sendto(fd, "x", 1, MSG_FASTOPEN, &none, sizeof(none))));
+	SAME("to a short one: %s", RESULT(sendto(fd, "x", 1, MSG_FASTOPEN, &none, 1)));
+	MUST(setsockopt(fd, IPPROTO_TCP, TCP_FASTOPEN_NO_COOKIE, &on, sizeof(on)));
+	MUST(getsockopt(fd, IPPROTO_TCP, TCP_FASTOPEN_NO_COOKIE, &value, &len));
+	SAME("without a cookie: %d", value);
+	close(fd);
+	close(listens);
+}
+
+static void fast_in_all_ways(void)
+{
+	for (int how = 0; how < 3; how++) {
+		fast_with_room(AF_INET, how);
+		fast_with_room(AF_INET6, how);
+		fast_when_full(AF_INET, how);
+	}
+	fast_when_full(AF_INET6, 0);
+	fast_by_option();
+}
+
 /* Nobody ever accepts: two minutes. */
 static void never(void)
 {
@@ -322,6 +454,7 @@ int main(void)
 	disturbed(true);
 	limited(TCP_SYNCNT, 1);
 	limited(TCP_USER_TIMEOUT, 1500);
+	fast_in_all_ways();
 	if (getenv("VM_CALLS_REFUSED")) /* not natively */
 		never();
 	SHOWN("pid %d at %llu", (int)getpid(), (unsigned long long)vm_now());

@@ -411,6 +411,13 @@ int notify_handle_connect(struct guest *g, int handle, const struct sockaddr_sto
 	return r;
 }
 
+int notify_handle_open_fast(struct guest *g, int handle, const struct sockaddr_storage *address, socklen_t len)
+{
+	const int flags = MSG_FASTOPEN | MSG_DONTWAIT | MSG_NOSIGNAL;
+
+	return sendto(handle, NULL, 0, flags, (const struct sockaddr *)address, len) < 0 ? -errno : 0;
+}
+
 int notify_handle_address(struct guest *g, int handle, struct sockaddr_storage *ret_address, socklen_t *ret_len)
 {
 	*ret_len = sizeof(*ret_address);

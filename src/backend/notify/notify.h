@@ -344,6 +344,7 @@ int notify_path_hides(struct guest *g, int task, int dirfd, const char *path, in
 int notify_fifo_hold(struct guest *g, int task, int dirfd, const char *path);
 int notify_handle_bind(struct guest *g, int handle, const struct sockaddr_storage *address, socklen_t len);
 int notify_handle_connect(struct guest *g, int handle, const struct sockaddr_storage *address, socklen_t len);
+int notify_handle_open_fast(struct guest *g, int handle, const struct sockaddr_storage *address, socklen_t len);
 int notify_handle_address(struct guest *g, int handle, struct sockaddr_storage *ret_address, socklen_t *ret_len);
 
 /* --- elsewhere.c --- */

@@ -56,6 +56,7 @@ static const struct guest_ops notify_ops = {
 	.handle_read_all = notify_handle_read_all,
 	.handle_bind = notify_handle_bind,
 	.handle_connect = notify_handle_connect,
+	.handle_open_fast = notify_handle_open_fast,
 	.handle_address = notify_handle_address,
 	.handle_send = notify_handle_send,
 	.handle_receive = notify_handle_receive,

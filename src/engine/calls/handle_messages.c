@@ -16,6 +16,7 @@
 
 #include "engine/attempt.h"
 #include "engine/engine_internal.h"
+#include "engine/calls/handle_fastopen.h"
 #include "engine/calls/handle_netlink.h"
 #include "engine/calls/handlers.h"
 #include "engine/files/readers.h"
@@ -448,6 +449,8 @@ int handle_io_sendmmsg(struct engine *e, struct task *t, struct verdict *v)
 
 	if (netlink_serves(e, t, (int)t->call.args[0], &info))
 		return netlink_sendmmsg(e, t, info, v);
+	if (t->call.args[AT_COUNT] && fastopen_serves(e, t, (int)t->call.args[AT_FLAGS]))
+		return fastopen_sendmmsg(e, t, v);
 	r = t->call.first && e->timerfds.n ? note_messages(e, t) : 0;
 	if (r < 0)
 		return r;

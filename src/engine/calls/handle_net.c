@@ -77,7 +77,7 @@ static int bind_any_name(struct engine *e, int handle)
 	return r;
 }
 
-static int read_address(struct engine *e, struct task *t, uint64_t addr, uint64_t len, struct sockaddr_storage *ret)
+int socket_read_address(struct engine *e, struct task *t, uint64_t addr, uint64_t len, struct sockaddr_storage *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	if (len < sizeof(sa_family_t) || len > sizeof(*ret))
@@ -96,7 +96,7 @@ static int bind_done(struct engine *e, struct task *t, struct verdict *v)
 	v->kind = VERDICT_GO;
 	if (t->call.result != 0)
 		return 0;
-	r = read_address(e, t, a[1], a[2], &address);
+	r = socket_read_address(e, t, a[1], a[2], &address);
 	if (r < 0)
 		return r == -EFAULT || r == -EINVAL ? 0 : r;
 	if (address.ss_family != AF_UNIX)
@@ -136,7 +136,7 @@ int handle_net_bind(struct engine *e, struct task *t, struct verdict *v)
 		return netlink_bind(e, t, info, v);
 	r = fdtable_info(e, t, (int)a[0], &info);
 	if (r >= 0)
-		r = read_address(e, t, a[1], len, &address);
+		r = socket_read_address(e, t, a[1], len, &address);
 	if (r < 0)
 		return r == -EBADF || r == -EFAULT || r == -EINVAL ? verdict_continue(v) : r;
 	if (info->kind == FD_UNIX && address.ss_family == AF_UNIX && len == sizeof(sa_family_t))
@@ -200,7 +200,7 @@ int handle_net_connect(struct engine *e, struct task *t, struct verdict *v)
 
 	if (netlink_serves(e, t, (int)t->call.args[0], &info))
 		return netlink_connect(e, t, info, v);
-	r = read_address(e, t, t->call.args[1], t->call.args[2], &address);
+	r = socket_read_address(e, t, t->call.args[1], t->call.args[2], &address);
 	if (r < 0)
 		return r == -EFAULT || r == -EINVAL ? verdict_continue(v) : r;
 	if (address.ss_family == AF_UNIX && fdtable_info(e, t, (int)t->call.args[0], &info) == 0)
@@ -211,7 +211,7 @@ int handle_net_connect(struct engine *e, struct task *t, struct verdict *v)
 	if (r < 0)
 		return r;
 	if (e->g->ops->handle_connect && fdtable_info(e, t, (int)t->call.args[0], &info) == 0 && info->kind == FD_INET && info->sock_type == SOCK_STREAM)
-		return connecting_call(e, t, &address, (socklen_t)t->call.args[2], v);
+		return connecting_call(e, t, &address, (socklen_t)t->call.args[2], 0, v);
 	return verdict_continue(v);
 }
 

@@ -230,6 +230,7 @@ static const struct shown_option shown_options[] = {
 	{ IPPROTO_TCP, TCP_DEFER_ACCEPT, 4, 0 },
 	{ IPPROTO_TCP, TCP_CORK, 4, 0 },
 	{ IPPROTO_TCP, TCP_TX_DELAY, 4, 0 },
+	{ IPPROTO_TCP, TCP_FASTOPEN_NO_COOKIE, 4, 0 },
 	{ IPPROTO_TCP, TCP_CONGESTION, 16, 0 },
 };
 

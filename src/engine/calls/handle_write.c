@@ -11,7 +11,9 @@
 #include <sys/uio.h>
 
 #include "engine/engine_internal.h"
+#include "engine/calls/handle_fastopen.h"
 #include "engine/calls/handle_netlink.h"
+#include "engine/calls/handle_write.h"
 #include "engine/calls/handlers.h"
 #include "engine/net/network.h"
 #include "engine/files/paths.h"
@@ -47,8 +49,7 @@ static int broken_pipe(struct engine *e, struct task *t, bool pipe, bool no_sign
 	return verdict_return(v, t->call.progress ? (int64_t)t->call.progress : -EPIPE);
 }
 
-/* Writes the span piece by piece, as far as it goes now. */
-static int write_pieces(struct engine *e, struct task *t, const struct fd_info *info, const struct span *span, bool no_signal, struct verdict *v)
+int write_pieces(struct engine *e, struct task *t, const struct fd_info *info, const struct span *span, int msg_flags, struct verdict *v)
 {
 	bool terminal = terminals_is_own(info), master = terminals_is_master(info);
 	unsigned char buf[PIECE];
@@ -64,9 +65,9 @@ static int write_pieces(struct engine *e, struct task *t, const struct fd_info *
 			return r;
 		written = e->g->ops->handle_write(e->g, t->wait.polls[0].handle, buf, n);
 		if (written == -EPIPE)
-			return broken_pipe(e, t, info->kind == FD_PIPE, no_signal, v);
+			return broken_pipe(e, t, info->kind == FD_PIPE, msg_flags & MSG_NOSIGNAL, v);
 		if (written == -EAGAIN) {
-			r = terminal ? wait_is_nonblocking(e, t) : 0;
+			r = terminal ? wait_is_nonblocking(e, t) : (msg_flags & MSG_DONTWAIT) != 0;
 			if (r < 0)
 				return r;
 			if (r && !t->call.progress)
@@ -119,7 +120,7 @@ static int write_span(struct engine *e, struct task *t, int fd, const struct spa
 		return verdict_continue(v);
 	sure = fits_surely(e, info, span->total);
 	if (t->call.progress)
-		return write_pieces(e, t, info, span, msg_flags & MSG_NOSIGNAL, v);
+		return write_pieces(e, t, info, span, msg_flags, v);
 	r = wait_fd(e, t, fd, POLLOUT);
 	if (r == -EBADF || (r > 0 && sure))
 		return verdict_continue(v);
@@ -135,7 +136,7 @@ static int write_span(struct engine *e, struct task *t, int fd, const struct spa
 	}
 	if (r && terminals_is_own(info) && terminals_stop(e, t, info, t->wait.polls[0].handle, true))
 		return verdict_continue(v);
-	return r ? write_pieces(e, t, info, span, msg_flags & MSG_NOSIGNAL, v) : socket_block(e, t, info, false, v);
+	return r ? write_pieces(e, t, info, span, msg_flags, v) : socket_block(e, t, info, false, v);
 }
 
 static int write_buffer(struct engine *e, struct task *t, int msg_flags, struct verdict *v)
@@ -211,6 +212,8 @@ int handle_io_sendto(struct engine *e, struct task *t, struct verdict *v)
 		return netlink_sendto(e, t, info, v);
 	if (socket_is_none(e, t))
 		return verdict_continue(v);
+	if (fastopen_serves(e, t, (int)t->call.args[3]))
+		return fastopen_sendto(e, t, v);
 	r = t->call.first && t->call.args[4] ? socket_give_port(e, t, (int)t->call.args[0]) : 0;
 	if (r < 0)
 		return r;
@@ -228,6 +231,8 @@ int handle_io_sendmsg(struct engine *e, struct task *t, struct verdict *v)
 		return netlink_sendmsg(e, t, info, v);
 	if (socket_is_none(e, t))
 		return verdict_continue(v);
+	if (fastopen_serves(e, t, (int)t->call.args[2]))
+		return fastopen_sendmsg(e, t, v);
 	r = guest_read(e, t, t->call.args[1], &message, sizeof(message));
 	if (r >= 0)
 		r = span_vector(e, t, (uint64_t)(uintptr_t)message.msg_iov, message.msg_iovlen, &span);

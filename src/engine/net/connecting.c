@@ -350,11 +350,11 @@ static struct connecting *known(struct engine *e, struct task *t, const struct f
 	return c;
 }
 
-static int begin(struct engine *e, struct task *t, const struct fd_info *info, int handle, const struct sockaddr_storage *address, socklen_t len)
+static int begin(struct engine *e, struct task *t, const struct fd_info *info, int handle, const struct sockaddr_storage *address, socklen_t len, bool fast)
 {
 	int ended, r;
 
-	r = e->g->ops->handle_connect(e->g, handle, address, len);
+	r = (fast ? e->g->ops->handle_open_fast : e->g->ops->handle_connect)(e->g, handle, address, len);
 	if (r != -EINPROGRESS)
 		return r;
 	ended = settled(e, handle, 0);
@@ -363,7 +363,7 @@ static int begin(struct engine *e, struct task *t, const struct fd_info *info, i
 	return ended < 0 ? ended : r;
 }
 
-int connecting_call(struct engine *e, struct task *t, const struct sockaddr_storage *address, socklen_t len, struct verdict *v)
+int connecting_call(struct engine *e, struct task *t, const struct sockaddr_storage *address, socklen_t len, int msg_flags, struct verdict *v)
 {
 	bool ends = address->ss_family == AF_UNSPEC, waits;
 	const struct fd_info *info;
@@ -377,14 +377,14 @@ int connecting_call(struct engine *e, struct task *t, const struct sockaddr_stor
 	if (handle < 0)
 		return handle == -EBADF ? verdict_errno(v, EBADF) : handle;
 	r = e->g->ops->handle_flags(e->g, handle);
-	waits = r >= 0 && !(r & O_NONBLOCK);
+	waits = r >= 0 && !(r & O_NONBLOCK) && !(msg_flags & MSG_DONTWAIT);
 	c = known(e, t, info, handle, ends);
 	if (c && c->over)
 		r = end_badly(e, c, handle);
 	else if (ends || (!c && !is_local(address, len)))
 		r = 1;
 	else
-		r = c && waits ? -EINPROGRESS : begin(e, t, info, handle, address, len);
+		r = c && waits ? -EINPROGRESS : begin(e, t, info, handle, address, len, msg_flags & MSG_FASTOPEN);
 	e->g->ops->handle_release(e->g, handle);
 	if (r > 0)
 		return verdict_continue(v);

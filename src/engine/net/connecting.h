@@ -18,8 +18,9 @@ struct verdict;
 
 /*
  * connect(2) of a stream socket of the Internet's families, when it is made: to such an address, or to another one, or to none, which ends what was under way.
+ * With the flags of a call that sends with MSG_FASTOPEN (0: connect(2)): its connecting, to an address. The verdict is that of connect(2) in each case.
  */
-int connecting_call(struct engine *e, struct task *t, const struct sockaddr_storage *address, socklen_t len, struct verdict *v);
+int connecting_call(struct engine *e, struct task *t, const struct sockaddr_storage *address, socklen_t len, int msg_flags, struct verdict *v);
 /* And when it has waited: does it? Its descriptor may be another one's by now. */
 bool connecting_waits(const struct task *t);
 int connecting_wait(struct engine *e, struct task *t, const struct sockaddr_storage *address, socklen_t len, struct verdict *v);

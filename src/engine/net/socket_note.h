@@ -12,7 +12,7 @@ struct socket_note_key {
 };
 
 /* Options of timed_options.c, in the order of its table. */
-enum { SOCKET_TIMED_OPTIONS = 8, SOCKET_TIMED_SIZE = 16 /* TCP_CA_NAME_MAX */ };
+enum { SOCKET_TIMED_OPTIONS = 9, SOCKET_TIMED_SIZE = 16 /* TCP_CA_NAME_MAX */ };
 
 struct socket_timed {
 	bool set;

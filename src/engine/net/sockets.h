@@ -87,6 +87,8 @@ uint64_t socket_stamp(struct engine *e, const struct fd_info *info);
 /* Puts virtual time stamps into a received message's control part. control_room: as the guest gave it. */
 int socket_stamp_message(struct engine *e, struct task *t, const struct fd_info *info, uint64_t msghdr_addr, uint64_t control_room);
 
+/* A call's address: 0; -EINVAL or -EFAULT are the guest's, or another -errno. */
+int socket_read_address(struct engine *e, struct task *t, uint64_t addr, uint64_t len, struct sockaddr_storage *ret);
 /* True for AF_INET and AF_INET6 addresses with port 0. */
 int address_port(const struct sockaddr_storage *address, socklen_t len);
 

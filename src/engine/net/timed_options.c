@@ -3,7 +3,8 @@
  * Options that have the kernel wait, hold back or give up by its own clock, or measure with it (socket(7), tcp(7)). They are kept, and read as they
  * were set, but have no effect: close(2) does not linger, an end that is half closed is not forgotten, what is corked or paced is sent at
  * once, who has connected is accepted at once, and a window that stays closed is waited for. Nothing is lost on the way, so these are what
- * would come in the end. How long it may take to connect is heeded (connecting.c).
+ * would come in the end. How long it may take to connect is heeded (connecting.c). What would be sent with the request for a connection, and so before
+ * anybody knows whether it is heard, is sent after it, as to all who have given no cookie.
  */
 #include <asm/socket.h>
 #include <errno.h>
@@ -31,6 +32,7 @@ static const struct timed_option {
 	{ IPPROTO_TCP, TCP_DEFER_ACCEPT, 4, false, true },
 	{ IPPROTO_TCP, TCP_CORK, 4, false, false },
 	{ IPPROTO_TCP, TCP_TX_DELAY, 4, false, false },
+	{ IPPROTO_TCP, TCP_FASTOPEN_NO_COOKIE, 4, false, false },
 	{ IPPROTO_TCP, TCP_CONGESTION, SOCKET_TIMED_SIZE, true, false },
 };
 
