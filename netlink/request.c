@@ -190,13 +190,23 @@ static int put_refusal(const struct nlmsghdr *nlh, int error, uint32_t port, boo
 	return nl_buf_align(answers);
 }
 
+/* Such routes are in a table of their own unless the kernel has a single one. */
+static bool removes_local_route(const struct nlmsghdr *nlh)
+{
+	const struct rtmsg *info = mnl_nlmsg_get_payload(nlh);
+
+	return nlh->nlmsg_type == RTM_DELROUTE && mnl_nlmsg_get_payload_len(nlh) >= sizeof(*info) &&
+	       (info->rtm_type == RTN_LOCAL || info->rtm_table == RT_TABLE_LOCAL);
+}
+
 static void report_message(int protocol, const struct nlmsghdr *nlh, struct nl_request_report *report)
 {
 	if (nlh->nlmsg_type < NLMSG_MIN_TYPE || !(nlh->nlmsg_flags & NLM_F_REQUEST))
 		return;
-	if (protocol == NETLINK_ROUTE && nl_route_verb(nlh->nlmsg_type) != NL_VERB_GET)
+	if (protocol == NETLINK_ROUTE && nl_route_verb(nlh->nlmsg_type) != NL_VERB_GET) {
 		report->changes = true;
-	else if ((nlh->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP)
+		report->unroutes = report->unroutes || removes_local_route(nlh);
+	} else if ((nlh->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP)
 		report->dump = true;
 }
 

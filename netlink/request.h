@@ -22,6 +22,7 @@ struct nl_request_report {
 	unsigned refused;
 	bool dump;       /* a dump begins: the answer ends with NLMSG_DONE */
 	bool changes;    /* NEW, DEL or SET: links may have come or gone; fill the map again when it is done */
+	bool unroutes;   /* takes away a route that the kernel has made for an address: there may be addresses without one */
 	bool names_task; /* an attribute holds a pid or a descriptor of the guest, which only means something in the
 			    guest */
 };

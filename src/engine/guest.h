@@ -288,6 +288,11 @@ struct guest_ops {
 	 */
 	int (*network_ask)(struct guest *g, int task, int protocol, const void *request, size_t len, void **ret_answer,
 			   size_t *ret_len);
+	/*
+	 * A handle that becomes readable when the kernel tells the groups (bits) of a netlink protocol something about the task's network
+	 * namespace; read off with handle_receive. May be NULL: then nothing is waited for.
+	 */
+	int (*network_listen)(struct guest *g, int task, int protocol, uint32_t groups);
 	/* Sets a limit (RLIMIT_*) of the task's process in the kernel, as far as the host lets it; that it lets less is no error. May be NULL. */
 	int (*set_limit)(struct guest *g, int task, int resource, const struct rlimit *limit);
 

@@ -14,6 +14,7 @@
 #include "engine/files/fdtable.h"
 #include "engine/files/terminals.h"
 #include "engine/net/network.h"
+#include "engine/net/network_rest.h"
 #include "engine/sched/spinners.h"
 #include "engine/wait.h"
 
@@ -95,6 +96,8 @@ static int consider_call(struct engine *e, struct task *t, struct verdict *v)
 	int r;
 
 	r = e->network_dirty && network_concerns(e, t) ? network_settle(e) : 0;
+	if (r == 0)
+		r = network_rest(e, t);
 	if (r < 0)
 		return r;
 	switch (row->class) {

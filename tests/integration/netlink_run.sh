@@ -4,6 +4,8 @@
 # fresh namespaces is the same between two runs, and for root and an ordinary user. That programs give the same in many runs is
 # same.sh's affair (net-*.case).
 . "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
+# shellcheck source=tests/support/load.sh
+. "$top_srcdir/tests/support/load.sh"
 guest=$top_builddir/tests/guests/netlink_calls
 natively="unshare --user --map-root-user --net"
 
@@ -110,6 +112,8 @@ echo 1 >/proc/sys/net/ipv6/conf/default/addr_gen_mode
 eval "$add"
 ip link set aa up
 ip link set zz up
+# Natively it takes a moment.
+until [ "$(ip -o link show up | grep -c 'aa.*LOWER_UP.* state UP\|zz.*LOWER_UP.* state UP')" = 2 ]; do :; done
 ip addr add fe80::a/64 dev aa nodad
 ip addr add fe80::ff:fe00:3/64 dev zz nodad
 ip addr add 10.0.0.1/24 dev aa
@@ -117,6 +121,7 @@ exec python3 "$links"
 X
 export add="ip link add index 2 name aa address 02:00:00:00:00:02 type veth peer name zz index 3 address 02:00:00:00:00:03"
 export links=$top_srcdir/tests/guests/link_calls.py
+rest=$top_srcdir/tests/guests/link_rest.py
 # shellcheck disable=SC2086 # words
 run $natively sh links.sh
 expect 0 "calls that name links, natively"
@@ -126,6 +131,28 @@ for add in "ip link add aa type veth peer name zz" "ip link add zz type veth pee
 	expect 0 "calls that name links"
 	ok "calls that name links give what they give natively: $add" diff native out
 done
+
+# What the kernel does by itself after a change is over before the next call, whichever way the change is made.
+run "$hermit" run --strict --bind="$rest" -- python3 "$rest" 40
+expect 0 "addresses and links are ready at once"
+expect_out "ioctl 40 40 40
+netlink 40 40 40
+netlink, nodad 40 40 40
+sysctl 40 40 40
+link 40 40" "addresses can be used, have a route and are not tentative; links run"
+cp out first
+start_load
+run "$hermit" run --strict --bind="$rest" -- python3 "$rest" 40
+stop_load
+ok "the same with both cores busy" cmp first out
+# shellcheck disable=SC2086 # words
+run $natively python3 "$rest" 40
+ok "natively they are not" test "$(cksum <first)" != "$(cksum <out)"
+
+run "$hermit" run --strict -- sh -c 'ip link add aa type veth peer name zz; ip link set aa up; ip addr add fd00::1/64 dev aa
+	ip -6 route del local fd00::1 dev aa table local; ip addr add fd00::2/64 dev aa; ip -6 route show table local dev aa | cut -d" " -f1-2'
+expect_out "local fd00::2
+multicast ff00::/8" "a local route that was taken away is not waited for"
 
 run "$hermit" run --strict -- ss -tinpe
 expect 0 "ss sees nothing that is not modelled"

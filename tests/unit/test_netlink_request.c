@@ -144,17 +144,22 @@ Test(netlink_request, what_the_caller_is_told)
 		const char *what;
 		uint16_t type, flags;
 		const char *payload;
-		bool dump, changes, names_task;
+		bool dump, changes, names_task, unroutes;
 	} rows[] = {
-		{ "dump", RTM_GETADDR, NLM_F_REQUEST | NLM_F_DUMP, "00", true, false, false },
-		{ "get", RTM_GETADDR, NLM_F_REQUEST, "00", false, false, false },
-		{ "new", RTM_NEWLINK, NLM_F_REQUEST, "00 00 0000 00000000 00000000 00000000", false, true, false },
+		{ "dump", RTM_GETADDR, NLM_F_REQUEST | NLM_F_DUMP, "00", true, false, false, false },
+		{ "get", RTM_GETADDR, NLM_F_REQUEST, "00", false, false, false, false },
+		{ "new", RTM_NEWLINK, NLM_F_REQUEST, "00 00 0000 00000000 00000000 00000000", false, true, false, false },
 		{ "new, with NLM_F_CREATE and NLM_F_EXCL, which are bits of NLM_F_DUMP", RTM_NEWLINK, NLM_F_REQUEST | 0x600,
-		  "00 00 0000 00000000 00000000 00000000", false, true, false },
-		{ "del", RTM_DELLINK, NLM_F_REQUEST, "00 00 0000 00000000 00000000 00000000", false, true, false },
-		{ "into the namespace of a task", RTM_NEWLINK, NLM_F_REQUEST, "00 00 0000 00000000 00000000 00000000 0800 1300 07000000", false, true, true },
-		{ "into the namespace of a descriptor", RTM_NEWLINK, NLM_F_REQUEST, "00 00 0000 00000000 00000000 00000000 0800 1c00 07000000", false, true, true },
-		{ "id of a namespace", RTM_GETNSID, NLM_F_REQUEST, "00000000 0800 0300 07000000", false, false, true },
+		  "00 00 0000 00000000 00000000 00000000", false, true, false, false },
+		{ "del", RTM_DELLINK, NLM_F_REQUEST, "00 00 0000 00000000 00000000 00000000", false, true, false, false },
+		{ "into the namespace of a task", RTM_NEWLINK, NLM_F_REQUEST, "00 00 0000 00000000 00000000 00000000 0800 1300 07000000", false, true, true, false },
+		{ "into the namespace of a descriptor", RTM_NEWLINK, NLM_F_REQUEST, "00 00 0000 00000000 00000000 00000000 0800 1c00 07000000", false, true, true, false },
+		{ "id of a namespace", RTM_GETNSID, NLM_F_REQUEST, "00000000 0800 0300 07000000", false, false, true, false },
+		{ "a route away", RTM_DELROUTE, NLM_F_REQUEST, "0a 80 00 00 fe 00 00 01 00000000", false, true, false, false },
+		{ "a local route away", RTM_DELROUTE, NLM_F_REQUEST, "0a 80 00 00 fe 00 00 02 00000000", false, true, false, true },
+		{ "one of the local table", RTM_DELROUTE, NLM_F_REQUEST, "0a 80 00 00 ff 00 00 00 00000000", false, true, false, true },
+		{ "a local route", RTM_NEWROUTE, NLM_F_REQUEST, "0a 80 00 00 ff 00 00 02 00000000", false, true, false, false },
+		{ "a route away, cut", RTM_DELROUTE, NLM_F_REQUEST, "0a 80 00 00 ff 00 00 02", false, true, false, false },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -168,6 +173,7 @@ Test(netlink_request, what_the_caller_is_told)
 		cr_assert_eq(report.dump, rows[i].dump, "%s: dump", rows[i].what);
 		cr_assert_eq(report.changes, rows[i].changes, "%s: changes", rows[i].what);
 		cr_assert_eq(report.names_task, rows[i].names_task, "%s: names_task", rows[i].what);
+		cr_assert_eq(report.unroutes, rows[i].unroutes, "%s: unroutes", rows[i].what);
 		test_env_deinit(&t);
 	}
 }

@@ -48,13 +48,17 @@ static int make_socket(void *protocol)
 	return fd < 0 ? -errno : fd;
 }
 
-/* A socket in the network namespace of the thread. */
-static int socket_there(struct notify *n, pid_t tid, int protocol)
+/* A socket in the network namespace of the task. */
+static int socket_there(struct guest *g, int task, int protocol)
 {
+	const struct notify *n = notify_of(g);
+	const struct notify_task *t = notify_find(g, task);
 	_cleanup_close_ int there = -1;
 	char name[32];
 
-	(void)snprintf(name, sizeof(name), "%d/ns/net", tid);
+	if (!t)
+		return -ESRCH;
+	(void)snprintf(name, sizeof(name), "%d/ns/net", t->tid);
 	there = openat(n->proc_fd, name, O_RDONLY | O_CLOEXEC);
 	return there < 0 ? -errno : elsewhere(there, make_socket, &protocol);
 }
@@ -87,14 +91,10 @@ static int receive_all(int fd, char **ret_answer, size_t *ret_len)
 int notify_network_ask(struct guest *g, int task, int protocol, const void *request, size_t len, void **ret_answer,
 		       size_t *ret_len)
 {
-	const struct notify_task *t = notify_find(g, task);
-	_cleanup_close_ int fd = -1;
+	_cleanup_close_ int fd = socket_there(g, task, protocol);
 	char *answer = NULL;
 	int r;
 
-	if (!t)
-		return -ESRCH;
-	fd = socket_there(notify_of(g), t->tid, protocol);
 	if (fd < 0)
 		return fd;
 	if (send(fd, request, len, 0) < 0)
@@ -103,4 +103,14 @@ int notify_network_ask(struct guest *g, int task, int protocol, const void *requ
 	if (r == 0)
 		*ret_answer = answer;
 	return r;
+}
+
+int notify_network_listen(struct guest *g, int task, int protocol, uint32_t groups)
+{
+	const struct sockaddr_nl address = { .nl_family = AF_NETLINK, .nl_groups = groups };
+	_cleanup_close_ int fd = socket_there(g, task, protocol);
+
+	if (fd >= 0 && bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+		return -errno;
+	return take_fd(&fd);
 }

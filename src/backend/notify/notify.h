@@ -358,6 +358,7 @@ int notify_handle_set_option(struct guest *g, int handle, int level, int name, c
 int notify_handle_option(struct guest *g, int handle, int level, int name, void *ret_value, socklen_t len);
 int notify_network_ask(struct guest *g, int task, int protocol, const void *request, size_t len, void **ret_answer,
 		       size_t *ret_len);
+int notify_network_listen(struct guest *g, int task, int protocol, uint32_t groups);
 int64_t notify_handle_seek(struct guest *g, int handle, int64_t offset, int whence);
 
 /* --- objects.c --- */

@@ -63,6 +63,7 @@ static const struct guest_ops notify_ops = {
 	.handle_option = notify_handle_option,
 	.handle_set_option = notify_handle_set_option,
 	.network_ask = notify_network_ask,
+	.network_listen = notify_network_listen,
 	.signal_state = notify_signal_state,
 	.signal_send = notify_signal_send,
 	.signal_taken = notify_signal_taken,

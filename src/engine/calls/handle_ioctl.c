@@ -18,6 +18,7 @@
 #include "engine/files/terminals.h"
 #include "engine/calls/handle_link.h"
 #include "engine/calls/handlers.h"
+#include "engine/net/network_rest.h"
 #include "engine/net/sockets.h"
 
 enum ioctl_kind {
@@ -26,6 +27,7 @@ enum ioctl_kind {
 	IOCTL_SIGNALS, /* as RUN, may raise signals */
 	IOCTL_MOVES,   /* as RUN, may set going what a terminal has held back */
 	IOCTL_LINK,    /* handle_link.h */
+	IOCTL_STIRS,   /* as RUN, changes links, addresses or routes */
 	IOCTL_STAMP,   /* when the last packet came: in virtual time */
 	IOCTL_REFUSE,  /* fixed errno: depends on the host's file system or hardware */
 };
@@ -38,6 +40,7 @@ struct ioctl_row {
 
 #define RUN(request) { request, IOCTL_RUN, 0 }
 #define MOVES(request) { request, IOCTL_MOVES, 0 }
+#define STIRS(request) { request, IOCTL_STIRS, 0 }
 #define LINK(request) { request, IOCTL_LINK, 0 }
 #define STAMP(request) { request, IOCTL_STAMP, 0 }
 #define REFUSED(request, error) { request, IOCTL_REFUSE, error }
@@ -66,8 +69,8 @@ static const struct ioctl_row rows[] = {
 	LINK(SIOCGIFNAME), LINK(SIOCGIFCONF), LINK(SIOCGIFHWADDR), LINK(SIOCGIFINDEX), LINK(SIOCGIFFLAGS), LINK(SIOCGIFMAP),
 	LINK(SIOCSIFHWADDR), LINK(SIOCSIFNAME),
 	RUN(SIOCGIFADDR), RUN(SIOCGIFDSTADDR), RUN(SIOCGIFBRDADDR), RUN(SIOCGIFNETMASK), RUN(SIOCGIFMETRIC), RUN(SIOCGIFMTU),
-	RUN(SIOCGIFTXQLEN), RUN(SIOCSIFFLAGS), RUN(SIOCSIFADDR), RUN(SIOCDIFADDR), RUN(SIOCSIFDSTADDR), RUN(SIOCSIFBRDADDR),
-	RUN(SIOCSIFNETMASK), RUN(SIOCSIFMTU), RUN(SIOCSIFTXQLEN), RUN(SIOCADDRT), RUN(SIOCDELRT),
+	RUN(SIOCGIFTXQLEN), STIRS(SIOCSIFFLAGS), STIRS(SIOCSIFADDR), STIRS(SIOCDIFADDR), STIRS(SIOCSIFDSTADDR), STIRS(SIOCSIFBRDADDR),
+	STIRS(SIOCSIFNETMASK), STIRS(SIOCSIFMTU), STIRS(SIOCSIFTXQLEN), STIRS(SIOCADDRT), STIRS(SIOCDELRT),
 	REFUSED(SIOCETHTOOL, EOPNOTSUPP),
 	/* sockets */
 	STAMP(SIOCGSTAMP_OLD), STAMP(SIOCGSTAMP_NEW), STAMP(SIOCGSTAMPNS_OLD), STAMP(SIOCGSTAMPNS_NEW),
@@ -111,6 +114,8 @@ int handle_fs_ioctl(struct engine *e, struct task *t, struct verdict *v)
 			return handle_stamp(e, t, request, v);
 		if (rows[i].kind == IOCTL_SIGNALS)
 			signals_changed(e, NULL);
+		if (rows[i].kind == IOCTL_STIRS)
+			network_stirred(e);
 		if (rows[i].kind == IOCTL_MOVES)
 			terminals_moved(e, true);
 		return verdict_continue(v);

@@ -18,6 +18,7 @@
 #include "engine/engine_internal.h"
 #include "engine/files/fdtable.h"
 #include "engine/net/netlink_socket.h"
+#include "engine/net/network_rest.h"
 #include "engine/span.h"
 #include "netlink/request.h"
 
@@ -137,7 +138,8 @@ static int fetch_all(struct engine *e, struct task *t, const struct span *span, 
 }
 
 /* Sends what is left of a request, takes in everything that it has caused. 0 or -errno. */
-static int send_real(struct netlink_use *use, const struct nl_buf *real, const struct nl_buf *refusals, bool changes)
+static int send_real(struct netlink_use *use, const struct nl_buf *real, const struct nl_buf *refusals,
+		     const struct nl_request_report *report)
 {
 	struct engine *e = use->e;
 	ssize_t n = 0;
@@ -148,7 +150,12 @@ static int send_real(struct netlink_use *use, const struct nl_buf *real, const s
 	if (n < 0)
 		return (int)n;
 	r = nl_queue_push_own(&use->socket->queue, refusals->data, refusals->len);
-	if (r >= 0 && changes)
+	e->netlinks.unrouted = e->netlinks.unrouted || report->unroutes;
+	if (r >= 0 && report->changes) {
+		network_stirred(e);
+		r = network_rest(e, use->t);
+	}
+	if (r >= 0 && report->changes)
 		r = netlinks_update(e, use->t);
 	e->io_dirty = e->event_dirty = true;
 	return r < 0 ? r : netlink_socket_settle(e, use->socket, use->handle);
@@ -176,7 +183,7 @@ static int64_t send_datagram(struct netlink_use *use, const struct span *span)
 	if (r >= 0 && report.names_task)
 		r = -EPERM;
 	if (r >= 0)
-		r = send_real(use, &real, &refusals, report.changes);
+		r = send_real(use, &real, &refusals, &report);
 	return r < 0 ? r : (int64_t)span->total;
 }
 

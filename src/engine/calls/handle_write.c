@@ -16,6 +16,7 @@
 #include "engine/calls/handle_write.h"
 #include "engine/calls/handlers.h"
 #include "engine/net/network.h"
+#include "engine/net/network_rest.h"
 #include "engine/files/paths.h"
 #include "engine/files/readers.h"
 #include "engine/files/terminals.h"
@@ -110,6 +111,7 @@ static int write_span(struct engine *e, struct task *t, int fd, const struct spa
 		return verdict_continue(v);
 	if (r < 0)
 		return r;
+	network_note_write(e, info);
 	if (info->kind == FD_NETLINK && netlinks_usable(e, t))
 		return netlink_write(e, t, info, span, v);
 	if (info->kind == FD_FILE) {
@@ -171,6 +173,8 @@ static int write_at(struct engine *e, struct task *t, struct verdict *v)
 	int r;
 
 	r = fdtable_info(e, t, (int)t->call.args[0], &info);
+	if (r == 0)
+		network_note_write(e, info);
 	if (r == 0 && info->kind == FD_FILE)
 		r = file_changed(e, info->dev, info->ino);
 	return r < 0 && r != -EBADF ? r : verdict_continue(v);

@@ -40,6 +40,9 @@ struct netlink_socket {
 
 struct netlinks {
 	bool ready; /* the rest is initialised */
+	bool stirred;  /* the kernel may not have finished what a guest has begun (network_rest.h) */
+	bool unrouted; /* a guest has taken away a route that the kernel had made for an address */
+	bool restless; /* and does not: not waited for any more */
 	bool closed; /* the namespace cannot be asked (no privilege): the kernel serves its sockets, which is reported */
 	struct nl_map map;
 	struct nl_ports ports;

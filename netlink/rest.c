@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the kernel has not finished yet: see rest.h. */
+#include "netlink/rest.h"
+
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <linux/if.h>
+#include <linux/if_addr.h>
+#include <linux/rtnetlink.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+/* What IPv6 addresses and routes are found by: the bytes are compared, so all of them are set. */
+struct owner {
+	uint32_t link;
+	struct in6_addr address;
+};
+
+struct owners {
+	struct owner *list; /* owned, sorted by compare() */
+	size_t n;
+};
+
+struct view {
+	struct owners carriers; /* links that carry, without addresses */
+	struct owners routes;   /* local ones */
+	bool need_routes;
+	bool at_rest;
+};
+
+static int compare(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct owner));
+}
+
+static bool has(const struct owners *owners, const struct owner *what)
+{
+	return owners->n && bsearch(what, owners->list, owners->n, sizeof(*what), compare);
+}
+
+static int add(struct owners *owners, struct owner what)
+{
+	struct owner *grown = reallocarray(owners->list, owners->n + 1, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	owners->list = grown;
+	grown[owners->n++] = what;
+	return 0;
+}
+
+/* The first attribute of that type behind a header of `size` bytes that is `len` bytes or longer; NULL if there is none. */
+static const void *attribute(const struct nlmsghdr *nlh, size_t size, unsigned type, size_t len)
+{
+	const struct nlattr *attr;
+
+	mnl_attr_for_each(attr, nlh, size)
+		if (mnl_attr_get_type(attr) == type && mnl_attr_get_payload_len(attr) >= len)
+			return mnl_attr_get_payload(attr);
+	return NULL;
+}
+
+/* netdevice(7): IFF_LOWER_UP is the carrier, IFF_RUNNING what the link watch has made of it (RFC 2863's operational state). */
+static int look_at_link(struct view *view, const struct nlmsghdr *nlh)
+{
+	const struct ifinfomsg *info = mnl_nlmsg_get_payload(nlh);
+	bool carries = info->ifi_flags & IFF_LOWER_UP;
+
+	if (!(info->ifi_flags & IFF_UP) || info->ifi_flags & IFF_DORMANT)
+		return 0;
+	if (carries != !!(info->ifi_flags & IFF_RUNNING))
+		view->at_rest = false;
+	return carries ? add(&view->carriers, (struct owner){ .link = (uint32_t)info->ifi_index }) : 0;
+}
+
+static int look_at_route(struct view *view, const struct nlmsghdr *nlh)
+{
+	const struct rtmsg *info = mnl_nlmsg_get_payload(nlh);
+	const void *link = attribute(nlh, sizeof(*info), RTA_OIF, sizeof(uint32_t));
+	const void *to = attribute(nlh, sizeof(*info), RTA_DST, sizeof(struct in6_addr));
+	struct owner owner = { 0 };
+
+	if (info->rtm_family != AF_INET6 || info->rtm_type != RTN_LOCAL || !link || !to)
+		return 0;
+	memcpy(&owner.link, link, sizeof(owner.link));
+	memcpy(&owner.address, to, sizeof(owner.address));
+	return add(&view->routes, owner);
+}
+
+/* The address of one end of a point-to-point link is IFA_LOCAL; otherwise there is IFA_ADDRESS alone. */
+static int look_at_address(struct view *view, const struct nlmsghdr *nlh)
+{
+	const struct ifaddrmsg *info = mnl_nlmsg_get_payload(nlh);
+	const void *address = attribute(nlh, sizeof(*info), IFA_LOCAL, sizeof(struct in6_addr));
+	struct owner owner = { .link = info->ifa_index };
+
+	if (!address)
+		address = attribute(nlh, sizeof(*info), IFA_ADDRESS, sizeof(struct in6_addr));
+	if (info->ifa_family != AF_INET6 || !address || info->ifa_flags & IFA_F_DADFAILED)
+		return 0;
+	if (info->ifa_flags & IFA_F_TENTATIVE) {
+		view->at_rest = view->at_rest && !has(&view->carriers, &owner);
+		return 0;
+	}
+	memcpy(&owner.address, address, sizeof(owner.address));
+	view->at_rest = view->at_rest && (!view->need_routes || has(&view->routes, &owner));
+	return 0;
+}
+
+static int look(struct view *view, struct nl_answer answer, uint16_t type, size_t size,
+		int (*look_at)(struct view *view, const struct nlmsghdr *nlh))
+{
+	const struct nlmsghdr *nlh = answer.bytes;
+	int left = (int)answer.len, r = 0;
+
+	for (; r == 0 && mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left))
+		if (nlh->nlmsg_type == type && mnl_nlmsg_get_payload_len(nlh) >= size)
+			r = look_at(view, nlh);
+	return r;
+}
+
+static void sort(struct owners *owners)
+{
+	if (owners->n)
+		qsort(owners->list, owners->n, sizeof(*owners->list), compare);
+}
+
+int nl_is_at_rest(struct nl_answer links, struct nl_answer addresses, struct nl_answer routes)
+{
+	struct view view = { .at_rest = true, .need_routes = routes.bytes };
+	int r;
+
+	r = look(&view, links, RTM_NEWLINK, sizeof(struct ifinfomsg), look_at_link);
+	if (r == 0)
+		r = look(&view, routes, RTM_NEWROUTE, sizeof(struct rtmsg), look_at_route);
+	sort(&view.carriers);
+	sort(&view.routes);
+	if (r == 0)
+		r = look(&view, addresses, RTM_NEWADDR, sizeof(struct ifaddrmsg), look_at_address);
+	free(view.carriers.list);
+	free(view.routes.list);
+	return r < 0 ? r : view.at_rest;
+}
