@@ -73,6 +73,14 @@ bundle seven hook 'exit 7'
 container runc seven seven
 ok "status" [ $? = 7 ]
 
+# crun connects before it makes the container: what lies in between may take longer than any message.
+if command -v crun >/dev/null; then
+	mkdir slow
+	jq '.hooks.createRuntime = [{path: "/bin/sleep", args: ["sleep", "12"]}]' with/config.json >slow/config.json
+	container crun slow slow
+	ok "crun: a hook of somebody else's that takes long" cmp -s out.slow out.crun-1
+fi
+
 # A container that may not gain privileges installs its filter last of all.
 mkdir strict
 jq '.process.noNewPrivileges = true' with/config.json >strict/config.json

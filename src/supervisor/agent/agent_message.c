@@ -79,16 +79,21 @@ static ssize_t receive_piece(int connection, struct arrival *a)
 	return n;
 }
 
+/*
+ * crun connects before it makes the container, and sends when that is done: mounts and hooks of whomever lie in between, and take as long as they take.
+ * A runtime that gives up closes the connection.
+ */
 static int receive_text(int connection, int limit_ms, struct arrival *a, struct error *err)
 {
 	struct pollfd fd = { .fd = connection, .events = POLLIN };
-	int64_t deadline = host_clock_ms() + limit_ms, left;
-	ssize_t n = 1;
+	int64_t deadline = 0, left = -1;
+	ssize_t n;
 	int r = 0;
 
 	while (r == 0 && a->len < MAX_TEXT) {
-		left = deadline - host_clock_ms();
-		if (left <= 0 || poll(&fd, 1, (int)left) == 0)
+		if (a->len > 0)
+			left = deadline - host_clock_ms();
+		if ((a->len > 0 && left <= 0) || poll(&fd, 1, (int)left) == 0)
 			return error_set(err, ETIMEDOUT, "the runtime's message did not come to its end in %d ms", limit_ms);
 		n = receive_piece(connection, a);
 		if (n == 0 && a->len == 0)
@@ -97,6 +102,8 @@ static int receive_text(int connection, int limit_ms, struct arrival *a, struct 
 			return error_set(err, EBADMSG, "the runtime's message ended too early, after %zu bytes", a->len);
 		if (n < 0 && n != -EINTR)
 			return error_errno(err, (int)-n, "the runtime's message");
+		if (left < 0 && a->len > 0)
+			deadline = host_clock_ms() + limit_ms;
 		r = agent_message_complete(a->text, a->len);
 	}
 	return r == 1 ? 0 : error_set(err, EBADMSG, "the runtime's message is no JSON object, or too long");

@@ -22,7 +22,10 @@ struct agent_message {
 /* Is the text a whole JSON object (1), the beginning of one (0), or neither (-EINVAL)? */
 int agent_message_complete(const char *text, size_t len);
 
-/* Receives one message from the connection, within limit_ms. -ENODATA: it was closed without a word, to see whether we are there. */
+/*
+ * Waits for a message on the connection, and receives it within limit_ms from its first byte on. -ENODATA: it was closed without a word, by one who
+ * wanted to see whether we are there, or has given up.
+ */
 int agent_message_receive(int connection, int limit_ms, struct agent_message *ret, struct error *err);
 void agent_message_clear(struct agent_message *message);
 
