@@ -32,7 +32,13 @@ planted chaos-job.yaml 's/^spec:/specs:/' 'Job.specs: V1Job has no such field'
 planted chaos-job.yaml 's/completions: 8/completions: "8"/' 'Job.spec.completions: is str, not int'
 planted chaos-job.yaml 's/\["SYS_ADMIN", .*/"SYS_ADMIN"/' "$container.securityContext.capabilities.add: is str, not list[str]"
 planted chaos-job.yaml 's/cpu: "2"/cpu: 2/' "$container.resources.requests['cpu']: is int, not str"
-planted chaos-job.yaml 's/emptyDir: {}/emptyDir: true/' 'Job.spec.template.spec.volumes[0].emptyDir: is bool, not V1EmptyDirVolumeSource'
+planted chaos-job.yaml 's/claimName: .*/claim: {}/' 'Job.spec.template.spec.volumes[0].persistentVolumeClaim.claim: V1PersistentVolumeClaimVolumeSource has no such field
+planted.yaml: Job.spec.template.spec.volumes[0].persistentVolumeClaim.claimName: is required'
+planted chaos-job.yaml 's/fieldPath: metadata.name/fieldPath: 1/' "$container.env[1].valueFrom.fieldRef.fieldPath: is int, not str"
+planted chaos-collect.yaml 's/value: "8"/value: 8/' "$container.env[1].value: is int, not str"
+planted chaos-results.yaml 's/\["ReadWriteMany"\]/ReadWriteMany/' 'PersistentVolumeClaim.spec.accessModes: is str, not list[str]'
+planted chaos-results.yaml 's/storage: .*/storage: 1/' "PersistentVolumeClaim.spec.resources.requests['storage']: is int, not str"
+planted chaos-files.yaml 's/command:.*/command: sleep/' 'Pod.spec.containers[0].command: is str, not list[str]'
 planted chaos-job.yaml '/- name: explorer/{s/- .*/-/}' "$container.name: is required"
 planted chaos-job.yaml '/mountPath/d' "$container.volumeMounts[0].mountPath: is required"
 planted chaos-job.yaml 's/: Indexed/: Indexes/' "Job.spec.completionMode: 'Indexes' is none of its values"
