@@ -247,6 +247,7 @@ static int create(const struct container_spec *spec, pid_t inside, struct contai
 		.reaped_fd = -1,
 		.devices = -1,
 		.namespaces = inside ? 0 : own_namespaces(spec),
+		.links_inherit = net_links_inherit(),
 		.inside = inside,
 	};
 	int r;

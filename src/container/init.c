@@ -161,7 +161,7 @@ static int set_up(const struct container_spec *spec, const struct child_ends *en
 	if (r == 0)
 		r = set_names(spec, err);
 	if (r == 0 && (ends->namespaces & CLONE_NEWNET))
-		r = net_loopback_up(err);
+		r = net_loopback_up(ends->links_inherit, err);
 	if (r == 0 && (ends->namespaces & CLONE_NEWNET) && spec->network_pair)
 		r = net_pair_up(err);
 	if (r == 0 && joins_network(spec))

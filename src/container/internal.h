@@ -76,6 +76,7 @@ struct child_ends {
 	int channel;
 	int reaped_fd; /* write end, or -1 */
 	unsigned long namespaces; /* CLONE_NEW* that are the container's own */
+	bool links_inherit;       /* net_links_inherit() */
 	pid_t inside;             /* not 0: into the namespaces of this process, as one more */
 	bool admitted_by_creator; /* a CHANNEL_GO comes before anything is done */
 	int *idmapped;            /* for each mount of the description a detached mount made by the creator, or -1; or NULL */
@@ -202,8 +203,11 @@ int sysctls_apply(const struct container_spec *spec, struct error *err);
 
 /* ---- net.c ---- */
 
-/* Brings lo up in the current network namespace, with IPv6 behaving the same each time. */
-int net_loopback_up(struct error *err);
+/* Brings lo up in the current network namespace, with IPv6 behaving the same each time. inherits: net_links_inherit() of whoever has made it. */
+int net_loopback_up(bool inherits, struct error *err);
+/* net_settings.c: may a network namespace that is made here have IPv6's settings of links from another one? And what settings of links are as a rule, set. */
+bool net_links_inherit(void);
+void net_link_settings(bool inherits);
 /* Makes container_pair there, after it. */
 int net_pair_up(struct error *err);
 /*

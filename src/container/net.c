@@ -56,43 +56,6 @@ static const struct {
 	{ "/proc/sys/net/ipv6/conf/lo/disable_ipv6", "0" },
 };
 
-/* What links do with packets: IPv4's is inherited from the host's, IPv6's is not. As an ordinary kernel has it. */
-static const struct {
-	const char *name;
-	char all, other; /* for all links together; for lo and those to come */
-} link_knobs[] = {
-	{ "forwarding", '0', '0' }, /* sets the redirects */
-	{ "accept_redirects", '1', '1' },
-	{ "secure_redirects", '1', '1' },
-	{ "send_redirects", '1', '1' },
-	{ "accept_source_route", '0', '1' },
-	{ "accept_local", '0', '0' },
-	{ "arp_announce", '0', '0' },
-	{ "arp_filter", '0', '0' },
-	{ "arp_ignore", '0', '0' },
-	{ "log_martians", '0', '0' },
-	{ "promote_secondaries", '0', '0' },
-	{ "proxy_arp", '0', '0' },
-	{ "route_localnet", '0', '0' },
-	{ "rp_filter", '0', '0' },
-	{ "src_valid_mark", '0', '0' },
-};
-
-static void set_link_knobs(void)
-{
-	static const char *const links[] = { "all", "default", "lo" };
-	_cleanup_close_ int conf = open("/proc/sys/net/ipv4/conf", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	char path[64], value[2] = "";
-
-	for (size_t i = 0; conf >= 0 && i < ARRAY_SIZE(links); i++) {
-		for (size_t k = 0; k < ARRAY_SIZE(link_knobs); k++) {
-			(void)snprintf(path, sizeof(path), "%s/%s", links[i], link_knobs[k].name);
-			value[0] = i == 0 ? link_knobs[k].all : link_knobs[k].other;
-			(void)fd_write_file(conf, path, value);
-		}
-	}
-}
-
 const struct container_device_end container_pair[2] = {
 	{ "eth0", 2, { 2, 0, 0, 0, 0, 2 } },
 	{ "peer0", 3, { 2, 0, 0, 0, 0, 3 } },
@@ -111,21 +74,25 @@ static int raise_device(int fd, const char *name, struct error *err)
 	return error_errno(err, errno, "cannot bring up %s%s", name, errno == EPERM ? " (CAP_NET_ADMIN is missing)" : "");
 }
 
-int net_loopback_up(struct error *err)
+int net_loopback_up(bool inherits, struct error *err)
 {
 	_cleanup_close_ int fd = -1;
 	int r;
 
+	net_link_settings(inherits);
 	/* A host without IPv6 has none of these files; one that forbids writing has its own values for every run. */
 	for (size_t i = 0; i < ARRAY_SIZE(knobs); i++)
 		(void)fd_write_file(AT_FDCWD, knobs[i].path, knobs[i].value);
-	set_link_knobs();
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	r = fd < 0 ? error_errno(err, errno, "cannot open a socket to bring up lo") : raise_device(fd, "lo", err);
 	/*
 	 * Written while lo is down it would make the kernel add ::1 at once, and look for duplicates of it in a worker of its own when lo comes up;
-	 * at the end of which, some time later, it would put back the route that net_acknowledge_at_once() takes away.
+	 * at the end of which, some time later, it would put back the route that net_acknowledge_at_once() takes away. Of all links it is of each.
 	 */
+	if (inherits) {
+		(void)fd_write_file(AT_FDCWD, "/proc/sys/net/ipv6/conf/all/addr_gen_mode", "0");
+		(void)fd_write_file(AT_FDCWD, "/proc/sys/net/ipv6/conf/default/addr_gen_mode", "1");
+	}
 	(void)fd_write_file(AT_FDCWD, "/proc/sys/net/ipv6/conf/lo/addr_gen_mode", "1");
 	return r;
 }

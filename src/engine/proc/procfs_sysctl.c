@@ -283,6 +283,9 @@ static const struct procfs_row rows[] = {
 	ROW_LIVE("net/ipv4/igmp_*"),
 	ROW_LIVE("net/ipv4/fib_*"),
 	ROW_LIVE("net/ipv4/ping_group_range"),
+	/* Cannot be set, but would be inherited. */
+	ROW_TEXT("net/ipv4/conf/*/mc_forwarding", "0\n"),
+	ROW_TEXT("net/ipv6/conf/*/mc_forwarding", "0\n"),
 	ROW_LIVE("net/ipv4/conf/*/*"),
 	ROW_LIVE("net/ipv6/conf/*/*"),
 	ROW_LIVE("net/ipv6/icmp/*"),
