@@ -248,16 +248,6 @@ static void stopping(void)
 
 /* ---- the kernel's own signals ---- */
 
-static void *read_and_close(void *arg)
-{
-	char some[5000];
-
-	MUST(read(*(int *)arg, some, sizeof(some)));
-	vm_sleep_ms(1);
-	close(*(int *)arg);
-	return NULL;
-}
-
 /* By a user who is not the one of number 0, where we may be another. */
 static void as_somebody(void)
 {

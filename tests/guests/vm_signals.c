@@ -428,16 +428,6 @@ static void descriptors(void)
 	set_mask(&before);
 }
 
-static void *read_and_close(void *arg)
-{
-	char some[5000];
-
-	MUST(read(*(int *)arg, some, sizeof(some)));
-	vm_sleep_ms(1);
-	close(*(int *)arg);
-	return NULL;
-}
-
 static void say_record(const char *what, ssize_t size, const struct signalfd_siginfo *got)
 {
 	SAME("%s: %s %s code %d, from nobody %d, of ours %d, uid %d, overrun %d, timer %d, value %d", what, RESULT(size), name_of((int)got->ssi_signo),

@@ -45,6 +45,17 @@ static inline void handle_alone(int signo)
 	MUST(sigaction(signo, &sa, NULL));
 }
 
+/* A thread that ends the waiting of who writes more into a pipe than goes in: the write's other half is a broken pipe. */
+static inline void *read_and_close(void *arg)
+{
+	char some[5000];
+
+	MUST(read(*(int *)arg, some, sizeof(some)));
+	vm_sleep_ms(1);
+	close(*(int *)arg);
+	return NULL;
+}
+
 static inline sigset_t only(int signo)
 {
 	sigset_t set;

@@ -9,6 +9,7 @@ skip()
 	printf 'skipped: %s\n' "$*"
 	exit 77
 }
+for tool in hostname hostid getent setpriv; do command -v $tool >/dev/null || skip "needs $tool"; done
 chmod 755 "$work"
 cp "$hermit" hermit || exit 99 # where another user may execute it
 as_root=()
