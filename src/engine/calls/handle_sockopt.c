@@ -220,26 +220,22 @@ static const struct shown_option shown_options[] = {
 	{ SOL_SOCKET, SO_RCVTIMEO_NEW, 16, 0 },
 	{ SOL_SOCKET, SO_SNDTIMEO_NEW, 16, 0 },
 	{ SOL_SOCKET, SO_MEMINFO, 0, 0 },
-	{ SOL_SOCKET, SO_LINGER, 8, 0 },
-	{ SOL_SOCKET, SO_MAX_PACING_RATE, 8, 0 },
 	{ IPPROTO_TCP, TCP_INFO, 8, 0 },
 	{ IPPROTO_TCP, TCP_TIMESTAMP, 0, 1 },
 	{ IPPROTO_TCP, TCP_CC_INFO, 0, 0 },
-	{ IPPROTO_TCP, TCP_LINGER2, 0, 60 },
-	{ IPPROTO_TCP, TCP_USER_TIMEOUT, 4, 0 },
-	{ IPPROTO_TCP, TCP_DEFER_ACCEPT, 4, 0 },
-	{ IPPROTO_TCP, TCP_CORK, 4, 0 },
-	{ IPPROTO_TCP, TCP_TX_DELAY, 4, 0 },
-	{ IPPROTO_TCP, TCP_FASTOPEN_NO_COOKIE, 4, 0 },
-	{ IPPROTO_TCP, TCP_CONGESTION, 16, 0 },
 };
 
-static const struct shown_option *shown_option(const struct task *t)
+static bool find_shown(const struct task *t, struct shown_option *ret)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(shown_options); i++)
-		if (shown_options[i].level == (int)t->call.args[1] && shown_options[i].name == (int)t->call.args[2])
-			return &shown_options[i];
-	return NULL;
+	int level = (int)t->call.args[1], name = (int)t->call.args[2];
+
+	for (size_t i = 0; i < ARRAY_SIZE(shown_options); i++) {
+		*ret = shown_options[i];
+		if (ret->level == level && ret->name == name)
+			return true;
+	}
+	*ret = (struct shown_option){ .level = level, .name = name };
+	return socket_timed_option_unset(level, name, &ret->keep, &ret->value);
 }
 
 /* The whole of what the option shows, of `bytes` that are zero; how much of it the kernel's answer keeps. */
@@ -278,20 +274,21 @@ static int fill_option(struct engine *e, struct task *t, const struct shown_opti
 
 int handle_net_getsockopt(struct engine *e, struct task *t, struct verdict *v)
 {
-	const struct shown_option *option = shown_option(t);
 	unsigned char bytes[512] = { 0 };
+	struct shown_option option;
+	bool shown = find_shown(t, &option);
 	uint32_t len;
 	size_t keep;
 	int r;
 
 	if (!t->call.done)
-		return option ? verdict_hook(v) : verdict_continue(v);
+		return shown ? verdict_hook(v) : verdict_continue(v);
 	v->kind = VERDICT_GO;
 	if (t->call.result != 0)
 		return 0;
 	r = guest_read(e, t, t->call.args[4], &len, sizeof(len));
 	if (r >= 0)
-		r = fill_option(e, t, option, len, bytes, &keep);
+		r = fill_option(e, t, &option, len, bytes, &keep);
 	if (r < 0 || len <= keep || len > sizeof(bytes))
 		return r == -EFAULT || r >= 0 ? 0 : r;
 	r = guest_write(e, t, t->call.args[3] + keep, bytes + keep, len - keep);

@@ -47,8 +47,8 @@ uint64_t socket_takes_surely(struct engine *e, const struct fd_info *info);
 /* Is the first argument of the call a descriptor of something else? It is refused at once (ENOTSOCK), whatever that would wait for. */
 bool socket_is_none(struct engine *e, struct task *t);
 /*
- * Does a call with these flags come back at once, whatever is there to receive, or because it is no socket? Errors are of the internet's sockets only, and bytes out of band are
- * waited for like others by datagrams, which have none.
+ * Does a call with these flags come back at once, whatever is there to receive, or because it is no socket? Errors are of the internet's
+ * sockets only, and bytes out of band are waited for like others by datagrams, which have none.
  */
 bool socket_never_waits(const struct fd_info *info, int flags);
 /* When a call on the socket that begins now ends by its time limit; TIME_NEVER. */
@@ -64,13 +64,16 @@ int socket_option_set(struct engine *e, struct task *t, const struct fd_info *in
 bool socket_option_get(const struct socket_note *note, int name, void *ret_value, size_t *ret_len);
 
 /*
- * Options that have the kernel wait by its own clock (timed_options.c). `answer`, before the kernel is asked for one of them: *ret_answered: it is not to
- * be asked, and the result is the call's. `set`: the kernel has taken it. `get`: how it reads for a value of len bytes, as `socket_option_get`.
+ * Options that have the kernel wait by its own clock (timed_options.c). `answer`, before the kernel is asked for one of them:
+ * *ret_answered: it is not to be asked, and the result is the call's. `set`: the kernel has taken it. `get`: how it reads for a value of
+ * len bytes, as `socket_option_get`.
  */
 bool socket_option_is_timed(const struct fd_info *info, int level, int name);
 int socket_timed_option_answer(struct engine *e, struct task *t, const struct fd_info *info, bool *ret_answered);
 int socket_timed_option_set(struct engine *e, struct task *t, const struct fd_info *info);
 bool socket_timed_option_get(const struct socket_note *note, int level, int name, size_t len, void *ret_value);
+/* How it reads where it is not set: a number behind so many bytes of the kernel's; false: it is none of them. */
+bool socket_timed_option_unset(int level, int name, size_t *ret_keep, uint64_t *ret_value);
 /* What was accepted has them from the socket that listens. */
 void socket_timed_options_inherit(struct socket_note *to, const struct socket_note *from);
 

@@ -24,16 +24,17 @@ static const struct timed_option {
 	socklen_t size;
 	bool answered; /* the kernel is not asked: it would not forget that it was ever set */
 	bool listens;  /* of a listening socket: what it accepts begins without */
+	uint64_t unset; /* what it shows before it is set; 0: what the kernel says, which is the same everywhere */
 } options[SOCKET_TIMED_OPTIONS] = {
-	{ SOL_SOCKET, SO_LINGER, sizeof(struct linger), false, false },
-	{ SOL_SOCKET, SO_MAX_PACING_RATE, 8, true, false },
-	{ IPPROTO_TCP, TCP_LINGER2, 4, false, false },
-	{ IPPROTO_TCP, TCP_USER_TIMEOUT, 4, false, false },
-	{ IPPROTO_TCP, TCP_DEFER_ACCEPT, 4, false, true },
-	{ IPPROTO_TCP, TCP_CORK, 4, false, false },
-	{ IPPROTO_TCP, TCP_TX_DELAY, 4, false, false },
-	{ IPPROTO_TCP, TCP_FASTOPEN_NO_COOKIE, 4, false, false },
-	{ IPPROTO_TCP, TCP_CONGESTION, SOCKET_TIMED_SIZE, true, false },
+	{ SOL_SOCKET, SO_LINGER, sizeof(struct linger), false, false, 0 },
+	{ SOL_SOCKET, SO_MAX_PACING_RATE, 8, true, false, 0 },
+	{ IPPROTO_TCP, TCP_LINGER2, 4, false, false, 60 },
+	{ IPPROTO_TCP, TCP_USER_TIMEOUT, 4, false, false, 0 },
+	{ IPPROTO_TCP, TCP_DEFER_ACCEPT, 4, false, true, 0 },
+	{ IPPROTO_TCP, TCP_CORK, 4, false, false, 0 },
+	{ IPPROTO_TCP, TCP_TX_DELAY, 4, false, false, 0 },
+	{ IPPROTO_TCP, TCP_FASTOPEN_NO_COOKIE, 4, false, false, 0 },
+	{ IPPROTO_TCP, TCP_CONGESTION, SOCKET_TIMED_SIZE, true, false, 0 },
 };
 
 static int find(int level, int name)
@@ -151,6 +152,17 @@ bool socket_timed_option_get(const struct socket_note *note, int level, int name
 	memcpy(&rate, note->timed[i].value, sizeof(rate));
 	if (is(&options[i], SOL_SOCKET, SO_MAX_PACING_RATE) && len < sizeof(rate) && rate > most)
 		memcpy(ret_value, &most, sizeof(most));
+	return true;
+}
+
+bool socket_timed_option_unset(int level, int name, size_t *ret_keep, uint64_t *ret_value)
+{
+	int i = find(level, name);
+
+	if (i < 0)
+		return false;
+	*ret_keep = options[i].unset ? 0 : options[i].size;
+	*ret_value = options[i].unset;
 	return true;
 }
 
