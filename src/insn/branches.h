@@ -11,8 +11,8 @@ uint64_t insn_branch_target(const uint8_t *code, size_t len, size_t at, uint64_t
 enum insn_sight { INSN_NO_BRANCH, INSN_PERHAPS_BRANCH, INSN_BRANCH };
 
 /*
- * What looks like a branch at vaddr: does an instruction begin there, decoding straight from the beginning of its function? Perhaps, where there is no
- * known function, or something in it cannot be decoded.
+ * What looks like a branch at vaddr: does an instruction begin there, decoding straight from the beginning of its function? Perhaps, where
+ * there is no known function, or something in it cannot be decoded.
  */
 enum insn_sight insn_branch_is_at(const struct insn_image *image, uint64_t vaddr);
 

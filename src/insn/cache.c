@@ -136,6 +136,8 @@ int insn_key_of(int fd, struct insn_key *ret)
 	if (ehdr.e_phnum <= MAX_HEADERS && read_at(fd, ehdr.e_phoff, phdrs, ehdr.e_phnum * sizeof(*phdrs)) == 0) {
 		hash_init(&hash);
 		hash_add(&hash, &st.st_size, sizeof(st.st_size));
+		hash_add(&hash, &st.st_mtim.tv_sec, sizeof(st.st_mtim.tv_sec));
+		hash_add(&hash, &st.st_mtim.tv_nsec, sizeof(st.st_mtim.tv_nsec));
 		hash_add(&hash, phdrs, ehdr.e_phnum * sizeof(*phdrs));
 		ret->from_build_id = find_build_id(fd, phdrs, ehdr.e_phnum, &hash);
 		hash_final(&hash, ret->bytes);

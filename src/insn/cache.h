@@ -12,8 +12,9 @@
 #include "insn/map.h"
 
 /*
- * What identifies the content of a file: its build-id with size and program headers, or the hash of all of it. The
- * headers are in the key because tools that move segments keep the build-id.
+ * What identifies the content of a file: its build-id with size, time of its last change, and program headers, or the hash of all of it. The
+ * headers are in the key because tools that move segments keep the build-id, and the time because code that is edited in place keeps it, too: a
+ * copy with another time is scanned once more.
  */
 struct insn_key {
 	unsigned char bytes[HASH_BYTES];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What one instruction may write to memory, and what it reads of it, known before it is stepped: the caller of the spin detector (engine/sched/spin.h)
- * reads those bytes before and after the step and so learns whether memory changed.
+ * What one instruction may write to memory, and what it reads of it, known before it is stepped: the caller of the spin detector
+ * (engine/sched/spin.h) reads those bytes before and after the step and so learns whether memory changed.
  */
 #ifndef HS_INSN_EFFECT_H
 #define HS_INSN_EFFECT_H

@@ -10,8 +10,8 @@
 bool insn_may_jump(const struct insn_site *site);
 
 /*
- * Of a map that is finished: gives up what a direct branch from anywhere leads into, chooses between tail and head, and fills in the bytes. What looks like the
- * opcode of a branch counts as one, unless it is known to be none.
+ * Of a map that is finished: gives up what a direct branch from anywhere leads into, chooses between tail and head, and fills in the bytes.
+ * What looks like the opcode of a branch counts as one, unless it is known to be none.
  */
 void insn_find_moved(const struct insn_image *image, struct insn_map *map);
 
