@@ -236,6 +236,7 @@ int notify_handle_list(struct guest *g, int handle, struct dir_entry **ret_entri
 	_cleanup_(close_dir) DIR *dir = NULL;
 	struct listing list = { 0 };
 	const struct dirent *entry;
+	char none[512];
 	int fd, r = 0;
 
 	/* An open file of our own: the guest's position stays where it is. */
@@ -254,8 +255,8 @@ int notify_handle_list(struct guest *g, int handle, struct dir_entry **ret_entri
 		r = add(&list, entry);
 	if (r == 0 && errno)
 		r = -errno;
-	else if (r == 0 && !list.n)
-		r = -ENOENT; /* it has been removed, which the C library takes for an end */
+	else if (r == 0 && !list.n && getdents64(dirfd(dir), none, sizeof(none)) < 0)
+		r = -errno; /* it has been removed, which readdir(3) takes for an end; others may be without "." as well */
 	if (r == 0)
 		r = join(&list, ret_entries, ret_n);
 	if (r == 0)

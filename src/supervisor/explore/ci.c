@@ -63,9 +63,9 @@ static int verify_quietly(struct ci *ci, struct error *err)
 	ci_restore(&error, STDERR_FILENO);
 	if (r == 0)
 		r = pass_on(ci, "stdout", STDOUT_FILENO, err);
-	if (r == 0 && failure.code)
-		r = error_set(err, failure.code, "%s", failure.text);
-	return r == 0 ? pass_on(ci, "stderr", STDERR_FILENO, err) : r;
+	if (r == 0)
+		r = pass_on(ci, "stderr", STDERR_FILENO, err);
+	return failure.code ? error_set(err, failure.code, "%s", failure.text) : r; /* what else went wrong comes from it */
 }
 
 static int set_path(char **to, const struct ci *ci, const char *name, struct error *err)
@@ -193,7 +193,9 @@ static int explain_chaos(struct ci *ci, struct error *err)
 
 	if (!chaos->has_fail)
 		return 0;
-	if (asprintf(&ci->chaos_why, "the schedule of seed %" PRIu64 " makes the program fail (%s; %" PRIu64 " of %" PRIu64 " schedules do)\nthe same again: %s\n",
+	if (asprintf(&ci->chaos_why,
+		     "the schedule of seed %" PRIu64 " makes the program fail (%s; %" PRIu64 " of %" PRIu64 " schedules do)\n"
+		     "the same again: %s\n",
 		     chaos->first_fail, chaos->how, chaos->failed, chaos->done, chaos->fail_command ? chaos->fail_command : "") >= 0)
 		return 0;
 	ci->chaos_why = NULL;
