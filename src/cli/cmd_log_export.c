@@ -29,7 +29,8 @@ struct arguments {
 };
 
 static const struct argp_option options[] = {
-	{ "format", KEY_FORMAT, "FORMAT", 0, "perfetto (also for chrome://tracing) or html (default: by the end of the output's name: .json, .perfetto, .html)", 0 },
+	{ "format", KEY_FORMAT, "FORMAT", 0, "perfetto (also for chrome://tracing) or html (default: "
+	  "by the end of the output's name: .json, .perfetto, .html)", 0 },
 	{ "output", 'o', "FILE", 0, "where to write (default: '-', standard output)", 0 },
 	{ "max-events", KEY_MAX_EVENTS, "N", 0, "stop after N events, 0: never (default: 200000 for html, 0 for perfetto)", 0 },
 	{ "title", KEY_TITLE, "TEXT", 0, "title of the page (default: the name of the log)", 0 },

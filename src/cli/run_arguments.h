@@ -40,8 +40,8 @@ int run_arguments_setup_log(struct run_arguments *a, const char *program, struct
 int run_arguments_end(const struct run_arguments *a, int status);
 
 /*
- * "[OPTION...] [--] PROGRAM [ARGUMENT...]", parsed, checked, and messages directed. 0, or -errno: the reason was printed. Usage errors and --help end the process, as
- * argp does it. *a is the caller's to clear in any case.
+ * "[OPTION...] [--] PROGRAM [ARGUMENT...]", parsed, checked, and messages directed. 0, or -errno: the reason was printed. Usage errors and
+ * --help end the process, as argp does it. *a is the caller's to clear in any case.
  */
 int run_arguments_parse(struct run_arguments *a, const struct run_command *command, int argc, char **argv, void *input);
 

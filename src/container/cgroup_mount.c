@@ -53,7 +53,10 @@ static void own_path(const char *controllers, char *buf, size_t size)
 	}
 }
 
-/* Where the hierarchy that is mounted at entry has our own cgroup. Of one that shows a part only, as in a container, that is what is below its root. */
+/*
+ * Where the hierarchy that is mounted at entry has our own cgroup. Of one that shows a part only, as in a container, that is what is below
+ * its root.
+ */
 static const char *own_part(const struct mount_entry *entry, const char *controllers, char *buf, size_t size)
 {
 	char own[1024];

@@ -11,9 +11,9 @@
  *   container_destroy()        nothing is left
  *
  * Nothing is ever made on the host's file systems: all mounts live in the private mount namespace of the container (unless the
- * description has none: see struct container_shared_root), and the upper layers are on a tmpfs inside it. They go when the last process goes; the processes go with process 1 of the
- * container, and that one goes with the thread that called container_create() (PR_SET_PDEATHSIG), unless the description
- * says otherwise. So kill -9 of the creator leaves nothing behind either.
+ * description has none: see struct container_shared_root), and the upper layers are on a tmpfs inside it. They go when the last process
+ * goes; the processes go with process 1 of the container, and that one goes with the thread that called container_create()
+ * (PR_SET_PDEATHSIG), unless the description says otherwise. So kill -9 of the creator leaves nothing behind either.
  *
  * The caller must be single-threaded.
  */

@@ -296,8 +296,8 @@ static bool is_along(const char *path, const char *goal)
 }
 
 /*
- * Below /tmp that is made new or is another directory, all but what stays in sight or is bound from there: it may be as large as it likes, and would have to be looked
- * through where something else is mounted or kept in it.
+ * Below /tmp that is made new or is another directory, all but what stays in sight or is bound from there: it may be as large as it likes,
+ * and would have to be looked through where something else is mounted or kept in it.
  */
 static bool is_covered(const struct cow *cow, const char *path)
 {

@@ -137,8 +137,8 @@ int cow_create_overlay(struct cow *cow, const char *path, const struct stat *st,
 {
 	char lower[3 * PATH_MAX], upper[PATH_MAX], work[PATH_MAX];
 	/*
-	 * The layers' numbers of inodes are kept apart (xino): else files have a device number by their layer, entries of directories are numbered without it, and
-	 * a new file's small number may be that of a directory of the host.
+	 * The layers' numbers of inodes are kept apart (xino): else files have a device number by their layer, entries of directories are
+	 * numbered without it, and a new file's small number may be that of a directory of the host.
 	 */
 	struct fs_option options[] = {
 		{ "lowerdir", lower }, { "upperdir", upper }, { "workdir", work }, { "xino", "on" }, { 0 }, { 0 },

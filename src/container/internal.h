@@ -211,8 +211,8 @@ void net_link_settings(bool inherits);
 /* Makes container_pair there, after it. */
 int net_pair_up(struct error *err);
 /*
- * For lo, and its end of container_pair, in the network namespace one is in; some time after it came up: what the kernel still has to do then, in its own time, gives the
- * address its route back.
+ * For lo, and its end of container_pair, in the network namespace one is in; some time after it came up: what the kernel still has to do
+ * then, in its own time, gives the address its route back.
  */
 int net_acknowledge_at_once(bool pair, struct error *err);
 /*

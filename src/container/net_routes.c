@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loopback, and the namespace's own addresses, without delayed acknowledgements. The kernel holds an acknowledgement back for up to 40 ms of real time, and a sender that waits for
- * it holds data back: when these arrive would depend on the host, or they would never arrive in time that is virtual. The route's
- * quickack metric has every segment acknowledged when it comes. Nor does a sender that waits for the window to open ask for that after
- * 200 ms of real time, as it does natively: nothing is lost here, so its timers have nothing to do.
+ * Loopback, and the namespace's own addresses, without delayed acknowledgements. The kernel holds an acknowledgement back for up to 40 ms
+ * of real time, and a sender that waits for it holds data back: when these arrive would depend on the host, or they would never arrive in
+ * time that is virtual. The route's quickack metric has every segment acknowledged when it comes. Nor does a sender that waits for the
+ * window to open ask for that after 200 ms of real time, as it does natively: nothing is lost here, so its timers have nothing to do.
  */
 #include <arpa/inet.h>
 #include <errno.h>

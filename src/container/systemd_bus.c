@@ -18,7 +18,9 @@
 #define SERVICE "org.freedesktop.systemd1"
 #define OBJECT "/org/freedesktop/systemd1"
 #define MANAGER SERVICE ".Manager"
-#define USE_CGROUPFS "use --cgroup-manager=cgroupfs (podman: cgroup_manager in containers.conf; docker: native.cgroupdriver; containerd: SystemdCgroup; kubelet: cgroupDriver)"
+#define USE_CGROUPFS                                                                                                      \
+	"use --cgroup-manager=cgroupfs (podman: cgroup_manager in containers.conf; docker: native.cgroupdriver; " \
+	"containerd: SystemdCgroup; kubelet: cgroupDriver)"
 
 enum { JOB_SECONDS = 30, US_PER_SECOND = 1000000 };
 

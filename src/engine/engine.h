@@ -84,8 +84,9 @@ struct engine_options {
 	uint64_t hwcap, hwcap2;
 	bool keep_instructions; /* instructions that show the host are left alone */
 	/*
-	 * Lists of mounts (mountinfo(5) and its like) have the root and what is mounted at these directories and below, ended by NULL, of "=DIRECTORY" only what is
-	 * mounted there; NULL: all. The rest belongs to the tree that is shown, and what the host has mounted meanwhile is no word about the run. Borrowed, without links.
+	 * Lists of mounts (mountinfo(5) and its like) have the root and what is mounted at these directories and below, ended by NULL, of
+	 * "=DIRECTORY" only what is mounted there; NULL: all. The rest belongs to the tree that is shown, and what the host has mounted
+	 * meanwhile is no word about the run. Borrowed, without links.
 	 */
 	const char *const *mount_points;
 	const char *cpuinfo; /* the text of /proc/cpuinfo, NULL: a plain one */

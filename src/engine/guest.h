@@ -361,7 +361,10 @@ struct guest_ops {
 	int (*credentials)(struct guest *g, int task, struct guest_credentials *ret);
 	/* Queues a signal: to the thread, or to its whole process. */
 	int (*signal_send)(struct guest *g, int task, bool to_thread, const siginfo_t *info);
-	/* The task has taken a signal out of its queue (sigtimedwait(2)): 1 when it was queued by signal_send, *info is what was given to that then. May be NULL. */
+	/*
+	 * The task has taken a signal out of its queue (sigtimedwait(2)): 1 when it was queued by signal_send, *info is what was given to
+	 * that then. May be NULL.
+	 */
 	int (*signal_taken)(struct guest *g, int task, siginfo_t *info);
 
 	/*

@@ -45,8 +45,8 @@ void launch_request_options(const struct run_options *o, struct run_request *req
 int launch_environment(const struct run_options *o, struct strv *env);
 
 /*
- * Takes "SRC[:DST[:ro]]" or "type=bind,source=SRC,target=DST,readonly" or "type=tmpfs,target=DST,size=BYTES" apart. The strings of *ret are stored in `texts`.
- * Exported for their tests.
+ * Takes "SRC[:DST[:ro]]" or "type=bind,source=SRC,target=DST,readonly" or "type=tmpfs,target=DST,size=BYTES" apart. The strings of *ret are
+ * stored in `texts`. Exported for their tests.
  */
 int launch_parse_bind(const char *text, struct strv *texts, struct container_mount *ret, struct error *err);
 int launch_parse_mount(const char *text, struct strv *texts, struct container_mount *ret, struct error *err);

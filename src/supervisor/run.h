@@ -23,7 +23,8 @@ struct backend_adoption;
  * touched, nothing is forwarded. Everything is borrowed but the container, which is destroyed at the end.
  */
 struct run_host {
-	struct container *container; /* waits for its go-ahead; its filter is the one of backend_filter_new(), prepared as processor_choose_tsc() says. NULL: adopt */
+	/* Waits for its go-ahead; its filter is the one of backend_filter_new(), prepared as processor_choose_tsc() says. NULL: adopt. */
+	struct container *container;
 	const struct backend_adoptee *adopt; /* a container of another runtime */
 	const int *signals;          /* host signals that are handed to .signal, ended by 0 */
 	/* One of them came. 0: go on; 1: everything is killed, the run ends (RUN_KILLED); -errno with a message. */

@@ -326,9 +326,9 @@ const char *log_reader_name(const struct log_reader *r)
 }
 
 /*
- * The kernel gives a read lease on a file that nobody has open for writing (fcntl(2)), and says EAGAIN else; what it says of pipes, of files of others
- * and where there are no leases means nothing, nor of memfd_create(2), whose descriptors are no writers to it. Who opens the file in the moment
- * that we hold it waits for it, and we would get SIGIO.
+ * The kernel gives a read lease on a file that nobody has open for writing (fcntl(2)), and says EAGAIN else; what it says of pipes, of
+ * files of others and where there are no leases means nothing, nor of memfd_create(2), whose descriptors are no writers to it. Who opens
+ * the file in the moment that we hold it waits for it, and we would get SIGIO.
  */
 bool log_reader_is_abandoned(const struct log_reader *r)
 {

@@ -122,8 +122,8 @@ static bool is_repeat(const struct adopted *call, const struct adopted *other)
 }
 
 /*
- * Waits for a stop, serving calls meanwhile. -EALREADY: the call has come again, or the execve. SIGURG is how a Go runtime interrupts itself and means
- * nothing to the next program; other signals are the container's own: -EAGAIN, the task goes on with it.
+ * Waits for a stop, serving calls meanwhile. -EALREADY: the call has come again, or the execve. SIGURG is how a Go runtime interrupts
+ * itself and means nothing to the next program; other signals are the container's own: -EAGAIN, the task goes on with it.
  */
 static int await_stop(struct notify *n, struct adopted *adopted, enum wanted_stop wanted)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ptrace companion: births, execs, signals and hooks; stops at system calls where a single one is followed. ESRCH from a request means that the task
- * was killed out of its stop; its death is reported by waitpid, so it is not an error here.
+ * The ptrace companion: births, execs, signals and hooks; stops at system calls where a single one is followed. ESRCH from a request means
+ * that the task was killed out of its stop; its death is reported by waitpid, so it is not an error here.
  */
 #include "backend/notify/notify.h"
 

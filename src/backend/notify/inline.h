@@ -32,8 +32,8 @@ struct inline_block {
 };
 
 /*
- * The block for text that is mapped at [start, end) and can be written through memory_fd: the code and the answers. False: none can be made, or the text is not
- * the linker's.
+ * The block for text that is mapped at [start, end) and can be written through memory_fd: the code and the answers. False: none can be
+ * made, or the text is not the linker's.
  */
 bool inline_begin(struct inline_block *block, struct notify *n, int memory_fd, const struct inline_image *image, uint64_t start, uint64_t end);
 /* What is jumped to from a site that begins at the address; 0: it has to trap. */

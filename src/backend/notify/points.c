@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Stops a task at a point inside its code (engine/sched/preempt.h): after so many instructions, one step each; or where it passes the nth place, each of
- * which is a breakpoint. The instruction under a breakpoint is stepped with its own byte in place: nobody else runs meanwhile, whoever
- * shares the memory. A place that is passed too often is given up, so that a hot loop costs a bounded time.
+ * Stops a task at a point inside its code (engine/sched/preempt.h): after so many instructions, one step each; or where it passes the nth
+ * place, each of which is a breakpoint. The instruction under a breakpoint is stepped with its own byte in place: nobody else runs
+ * meanwhile, whoever shares the memory. A place that is passed too often is given up, so that a hot loop costs a bounded time.
  *
  * A task that is stepped, or comes to a breakpoint, while SIGTRAP is blocked has it unblocked by the kernel, and one that is pending is shown in
  * place of the step's. So who blocks it is not stepped; breakpoints it would come to are nothing for programs that use that signal.

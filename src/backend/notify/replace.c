@@ -3,9 +3,9 @@
  * A filter of ours in place of the runtime's.
  *
  * Stock runtimes install filters without SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV: any signal takes a parked task out of its call, whatever
- * was decided about it. A filter cannot be changed, but its listener can be closed; then one more filter may bring a listener (has_duplicate_listener()
- * in the kernel's seccomp.c looks for open ones), and of two filters that notify a call the younger one is asked. So a thread of the
- * runtime's, on its way to execute the program, is made to install ours.
+ * was decided about it. A filter cannot be changed, but its listener can be closed; then one more filter may bring a listener
+ * (has_duplicate_listener() in the kernel's seccomp.c looks for open ones), and of two filters that notify a call the younger one is asked.
+ * So a thread of the runtime's, on its way to execute the program, is made to install ours.
  *
  * That needs CAP_SYS_ADMIN or no_new_privs, which the thread has: it has just installed a filter itself. It gives the one up with one of the calls
  * in gives_rights_up(), so it happens at the latest there. And it needs every duplicate of the old listener closed: the runtime's process

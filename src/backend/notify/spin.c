@@ -24,7 +24,8 @@
 #include "engine/sched/spin.h"
 #include "insn/effect.h"
 
-enum { LOOK_RATIO = 100, STEPS_FIRST = 128, STEPS_AGAIN = 256, STEPS_FORCED_AGAIN = 1024, STEPS_MOST = 4096, XSTATE_SIZE = 8192, FORCED_AGAIN_MS = 100 };
+enum { LOOK_RATIO = 100, STEPS_FIRST = 128, STEPS_AGAIN = 256, STEPS_FORCED_AGAIN = 1024, STEPS_MOST = 4096 };
+enum { XSTATE_SIZE = 8192, FORCED_AGAIN_MS = 100 };
 
 /* All that an instruction can depend on. */
 struct look_state {

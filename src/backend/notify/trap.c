@@ -97,8 +97,8 @@ static const struct insn_site *find_copied(const struct notify_task *t, uint64_t
 }
 
 /*
- * The replaced instruction, whose breakpoint is just before rip. One that is not in the table may have been moved (mremap), or been mapped by a process that shares the
- * memory: the mapping at rip is looked up.
+ * The replaced instruction, whose breakpoint is just before rip. One that is not in the table may have been moved (mremap), or been mapped
+ * by a process that shares the memory: the mapping at rip is looked up.
  */
 static int find_replaced(struct notify *n, struct notify_task *t)
 {

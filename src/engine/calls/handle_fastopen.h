@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sending that connects: MSG_FASTOPEN (tcp(7)). Nobody has a cookie, unless net.ipv4.tcp_fastopen is set so, and then it is the kernel's own affair that
- * the data may come with the request: so the connection comes first (net/connecting.h), then what is sent. All make the verdict and return 0, or
+ * Sending that connects: MSG_FASTOPEN (tcp(7)). Nobody has a cookie, unless net.ipv4.tcp_fastopen is set so, and then it is the kernel's
+ * own affair that the data may come with the request: so the connection comes first (net/connecting.h), then what is sent. All make the
+ * verdict and return 0, or
  * -errno when the run cannot go on.
  */
 #ifndef HS_ENGINE_HANDLE_FASTOPEN_H

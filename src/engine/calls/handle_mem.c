@@ -83,8 +83,9 @@ static int code_is_mapped(struct engine *e, struct task *t, struct verdict *v)
 }
 
 /*
- * Nobody maps memory below mmap_min_addr without CAP_SYS_RAWIO over the host (security/commoncap.c: cap_mmap_addr), whose the number is, and with the caller's
- * rights the guest would have that. Addresses that are wrong in themselves, as of part of a page, are for the kernel to refuse.
+ * Nobody maps memory below mmap_min_addr without CAP_SYS_RAWIO over the host (security/commoncap.c: cap_mmap_addr), whose the number is,
+ * and with the caller's rights the guest would have that. Addresses that are wrong in themselves, as of part of a page, are for the kernel
+ * to refuse.
  */
 static bool is_too_low(uint64_t address)
 {

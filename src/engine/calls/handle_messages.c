@@ -293,6 +293,13 @@ static int receive_in_parts(struct engine *e, struct task *t, const struct fd_in
 	return socket_block(e, t, info, true, v);
 }
 
+static bool needs_parts(const uint64_t a[6], const struct fd_info *info)
+{
+	int flags = (int)a[AT_FLAGS];
+
+	return a[AT_COUNT] && (a[AT_TIMEOUT] || (a[AT_COUNT] > 1 && !socket_never_waits(info, flags) && !(flags & MSG_WAITFORONE)));
+}
+
 int handle_io_recvmmsg(struct engine *e, struct task *t, struct verdict *v)
 {
 	const uint64_t *a = t->call.args;
@@ -306,7 +313,7 @@ int handle_io_recvmmsg(struct engine *e, struct task *t, struct verdict *v)
 		return r == -EBADF ? verdict_continue(v) : r;
 	/* With neither a time limit nor more than one message to wait for, the kernel does it all. */
 	if (is_part(t) || t->call.done ? t->messages.on :
-	    a[AT_COUNT] && e->g->ops->set_args && (a[AT_TIMEOUT] || (a[AT_COUNT] > 1 && !socket_never_waits(info, (int)a[AT_FLAGS]) && !(a[AT_FLAGS] & MSG_WAITFORONE))))
+	    e->g->ops->set_args && needs_parts(a, info))
 		return receive_in_parts(e, t, info, v);
 	if (t->call.done) {
 		r = stamp_messages(e, t);
@@ -397,8 +404,8 @@ static int send_rest(struct engine *e, struct task *t, const struct fd_info *inf
 }
 
 /*
- * n messages went: has an error ended them, which the kernel does not tell, or did the next one not fit? An error of the internet's sockets is forgotten
- * when it has been found once; with others the next message finds the same. 1, 0 or -errno.
+ * n messages went: has an error ended them, which the kernel does not tell, or did the next one not fit? An error of the internet's sockets
+ * is forgotten when it has been found once; with others the next message finds the same. 1, 0 or -errno.
  */
 static int send_is_over(struct engine *e, struct task *t, const struct fd_info *info, uint64_t n)
 {

@@ -49,7 +49,10 @@ static struct task *fifo_waiter(struct engine *e, const struct file_stat *stat, 
 	return NULL;
 }
 
-/* A FIFO is opened by two: who comes first is parked, who comes second lets both through. Who does not wait does not: a writer finds a reader or ENXIO. */
+/*
+ * A FIFO is opened by two: who comes first is parked, who comes second lets both through. Who does not wait does not: a writer finds a
+ * reader or ENXIO.
+ */
 static int open_fifo(struct engine *e, struct task *t, const struct guest_path *path, const struct file_stat *stat, int flags,
 		     struct verdict *v)
 {

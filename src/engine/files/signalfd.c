@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What signalfd(2) descriptors read. The kernel takes signals out of its queues and writes what they say; of those that were queued from here it knows
- * less than it would of its own: who sent them in whose name, and how often a timer ran over.
+ * What signalfd(2) descriptors read. The kernel takes signals out of its queues and writes what they say; of those that were queued from
+ * here it knows less than it would of its own: who sent them in whose name, and how often a timer ran over.
  */
 #include <errno.h>
 #include <poll.h>

@@ -22,8 +22,8 @@ enum { TERMINAL_PIECE = 1024 };
 bool terminals_is_own(const struct fd_info *info);
 
 /*
- * Would the kernel stop the task, rather than let it read or (TOSTOP of termios(3)) write in the background? Only the kernel can do that, and it does not
- * sleep then.
+ * Would the kernel stop the task, rather than let it read or (TOSTOP of termios(3)) write in the background? Only the kernel can do that,
+ * and it does not sleep then.
  */
 bool terminals_stop(struct engine *e, struct task *t, const struct fd_info *info, int handle, bool writes);
 

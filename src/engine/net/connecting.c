@@ -199,8 +199,8 @@ static int request(struct engine *e, const struct connecting *c, int handle)
 }
 
 /*
- * Where the request comes within milliseconds of the one that has left half a connection behind, its numbers fit to that, which ends by a refusal of both. So
- * only the second one is the listener's.
+ * Where the request comes within milliseconds of the one that has left half a connection behind, its numbers fit to that, which ends by a
+ * refusal of both. So only the second one is the listener's.
  */
 static int try_again(struct engine *e, struct connecting *c, int handle)
 {

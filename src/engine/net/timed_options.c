@@ -3,8 +3,8 @@
  * Options that have the kernel wait, hold back or give up by its own clock, or measure with it (socket(7), tcp(7)). They are kept, and read as they
  * were set, but have no effect: close(2) does not linger, an end that is half closed is not forgotten, what is corked or paced is sent at
  * once, who has connected is accepted at once, and a window that stays closed is waited for. Nothing is lost on the way, so these are what
- * would come in the end. How long it may take to connect is heeded (connecting.c). What would be sent with the request for a connection, and so before
- * anybody knows whether it is heard, is sent after it, as to all who have given no cookie.
+ * would come in the end. How long it may take to connect is heeded (connecting.c). What would be sent with the request for a connection,
+ * and so before anybody knows whether it is heard, is sent after it, as to all who have given no cookie.
  */
 #include <asm/socket.h>
 #include <errno.h>

@@ -242,7 +242,9 @@ static const struct procfs_row rows[] = {
 	ROW_TEXT("pressure/memory", PRESSURE),
 	ROW_TEXT("pressure/irq", "full avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"),
 	ROW_TEXT("buddyinfo", "Node 0, zone   Normal      0      0      0      0      0      0      0      0      0      0      0 \n"),
-	ROW_TEXT("slabinfo", "slabinfo - version: 2.1\n# name            <active_objs> <num_objs> <objsize> <objperslab> <pagesperslab> : tunables <limit> <batchcount> <sharedfactor> : slabdata <active_slabs> <num_slabs> <sharedavail>\n"),
+	ROW_TEXT("slabinfo", "slabinfo - version: 2.1\n"
+			     "# name            <active_objs> <num_objs> <objsize> <objperslab> <pagesperslab> : tunables <limit> "
+			     "<batchcount> <sharedfactor> : slabdata <active_slabs> <num_slabs> <sharedavail>\n"),
 	ROW_TEXT("execdomains", "0-0\tLinux           \t[kernel]\n"),
 	ROW_TEXT("misc", ""),
 	ROW_TEXT("consoles", ""),

@@ -115,8 +115,8 @@ static int fits_eagain(struct engine *e, struct task *t, const struct fd_info *i
 }
 
 /*
- * Bytes in a stream, of which some may come later; and writes to files, which may come to their limit. Messages go whole. Whoever hears of changes only
- * (EPOLLET) takes a part for all that there is, as epoll(7) says, and would never hear of the rest.
+ * Bytes in a stream, of which some may come later; and writes to files, which may come to their limit. Messages go whole. Whoever hears of
+ * changes only (EPOLLET) takes a part for all that there is, as epoll(7) says, and would never hear of the rest.
  */
 static int fits_short(struct engine *e, struct task *t, const struct fd_info *info)
 {

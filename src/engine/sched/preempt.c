@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/parse.h"
 #include "engine/engine_internal.h"
 
@@ -114,7 +115,10 @@ static const char *what_came(const struct event *event)
 {
 	const char *name = event->kind == EVENT_CALL ? policy_row(event->call.nr)->name : NULL;
 
-	return name ? name : event->kind == EVENT_EXIT ? "its end" : event->kind == EVENT_SIGNAL ? "a signal" : event->kind == EVENT_PREEMPT ? "an anchor" : "another event";
+	static const char *const others[] = { [EVENT_EXIT] = "its end", [EVENT_SIGNAL] = "a signal", [EVENT_PREEMPT] = "an anchor" };
+	const char *other = event->kind < ARRAY_SIZE(others) ? others[event->kind] : NULL;
+
+	return name ? name : other ? other : "another event";
 }
 
 /* The schedule that is followed has the task stopped there. */

@@ -80,8 +80,8 @@ static ssize_t receive_piece(int connection, struct arrival *a)
 }
 
 /*
- * crun connects before it makes the container, and sends when that is done: mounts and hooks of whomever lie in between, and take as long as they take.
- * A runtime that gives up closes the connection.
+ * crun connects before it makes the container, and sends when that is done: mounts and hooks of whomever lie in between, and take as long
+ * as they take. A runtime that gives up closes the connection.
  */
 static int receive_text(int connection, int limit_ms, struct arrival *a, struct error *err)
 {

@@ -29,7 +29,8 @@ enum { MAX_DOCUMENT = 16 << 20, STATUS_FAILED = 1, PATH_SIZE = 4096 };
 
 static void on_alarm(int signo)
 {
-	static const char text[] = "hermit-supervisor: hook: the time limit is over (--limit): the engine's document has not come, or the agent takes no more connections\n";
+	static const char text[] = "hermit-supervisor: hook: the time limit is over (--limit): the engine's document has not come, or the "
+				   "agent takes no more connections\n";
 	ssize_t n;
 
 	(void)signo;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What others have changed on the host while runs went on: such runs did not have equal starting points. Runs of a verification write nothing for real,
- * so whatever has a younger status change time (inode(7)) is somebody else's doing.
+ * What others have changed on the host while runs went on: such runs did not have equal starting points. Runs of a verification write
+ * nothing for real, so whatever has a younger status change time (inode(7)) is somebody else's doing.
  */
 #ifndef HS_SUPERVISOR_HOST_CHANGES_H
 #define HS_SUPERVISOR_HOST_CHANGES_H
@@ -24,8 +24,8 @@ struct host_changes {
 int host_changes_start(struct host_changes *c, const char *mark, struct error *err);
 
 /*
- * Looks through these files and directories of the host, but not through those in `but` (ended by NULL), nor at our own standard output and error. Very
- * large trees are looked through in part; what cannot be read is passed over.
+ * Looks through these files and directories of the host, but not through those in `but` (ended by NULL), nor at our own standard output and
+ * error. Very large trees are looked through in part; what cannot be read is passed over.
  */
 void host_changes_find(struct host_changes *c, const struct strv *sources, const char *const *but);
 

@@ -140,8 +140,10 @@ static int64_t verdict_number(const struct ci *ci, const char *key)
 static void put_summary(FILE *f, const struct ci *ci)
 {
 	const char *word = ci->equal ? "runs are equal" : ci->different ? "runs differ" : "no result";
+	const char *failing = ci->chaos_why ? ", a schedule makes it fail" : "";
+	const char *others = ci->unexplored ? ", other schedules could not be tried" : failing;
 
-	(void)fprintf(f, "### %s: %s%s\n\n", ci->suite, word, ci->unexplored ? ", other schedules could not be tried" : ci->chaos_why ? ", a schedule makes it fail" : "");
+	(void)fprintf(f, "### %s: %s%s\n\n", ci->suite, word, others);
 	(void)fprintf(f, "| runs | events | changed files | exit status |\n|---|---|---|---|\n| %" PRId64 " | %" PRId64 " | %" PRId64 " | %d |\n\n",
 		      verdict_number(ci, "runs"), verdict_number(ci, "events"), verdict_number(ci, "changed_files"),
 		      ci->equal ? ci_program_status(ci) : ci->status);

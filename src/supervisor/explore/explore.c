@@ -144,7 +144,8 @@ static int tool_failed(struct exploration *xp, uint64_t number, const struct exp
 	forget_files(xp, number);
 	if (told->result.exit_code >= EXIT_CODE_TOOL && told->result.exit_code <= EXIT_CODE_NOT_FOUND)
 		xp->result->tool_status = told->result.exit_code;
-	return error_set(err, EIO, "the run of seed %" PRIu64 " failed: %s", explore_seed(&xp->at, number), *told->why ? told->why : "its process was killed");
+	return error_set(err, EIO, "the run of seed %" PRIu64 " failed: %s", explore_seed(&xp->at, number),
+			 *told->why ? told->why : "its process was killed");
 }
 
 static void note_fail(struct exploration *xp, uint64_t number, const struct explore_told *told)
@@ -370,7 +371,8 @@ static int conclude(struct exploration *xp, const char *dir, struct error *err)
 	int r = 0;
 
 	find_nearest(xp);
-	(void)fprintf(xp->x->table, "%" PRIu64 " run%s: %" PRIu64 " passed, %" PRIu64 " failed (%" PRIu64 " deadlock%s); %zu distinct schedule%s; %.3f s of runs\n",
+	(void)fprintf(xp->x->table,
+		      "%" PRIu64 " run%s: %" PRIu64 " passed, %" PRIu64 " failed (%" PRIu64 " deadlock%s); %zu distinct schedule%s; %.3f s of runs\n",
 		      result->done, result->done == 1 ? "" : "s", result->done - result->failed, result->failed, result->deadlocks,
 		      result->deadlocks == 1 ? "" : "s", result->schedules, result->schedules == 1 ? "" : "s", (double)xp->real_ns / 1e9);
 	if (result->has_fail && xp->x->log_fail)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The name of a container's host. Engines that were told none make one of the container's id, which is drawn. Kubernetes draws the end of the names
- * of pods that it makes for a Job or a Deployment; the document of a container in a pod may have it in HOSTNAME only, since the pod's sandbox has set it
- * in the kernel. It is in config.json (hostname, the variable HOSTNAME) and in the files that the engine binds to /etc/hostname and /etc/hosts. In a
- * container under control all of them have the name of all runs instead.
+ * of pods that it makes for a Job or a Deployment; the document of a container in a pod may have it in HOSTNAME only, since the pod's
+ * sandbox has set it in the kernel. It is in config.json (hostname, the variable HOSTNAME) and in the files that the engine binds to
+ * /etc/hostname and /etc/hosts. In a container under control all of them have the name of all runs instead.
  */
 #ifndef HS_SUPERVISOR_HOST_NAME_H
 #define HS_SUPERVISOR_HOST_NAME_H

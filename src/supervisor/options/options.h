@@ -161,7 +161,10 @@ uint64_t run_options_seed(const struct run_options *o, const char *own);
 /* Adds the text forms of an option's values: none when it has its default or is an empty list, unless `always`. */
 int run_options_get(const struct run_options *o, const struct option_spec *spec, bool always, struct strv *values);
 
-/* "hermit run --seed=7 -- PROGRAM ARGS", or with front and back in place of these: only what differs from the defaults, quoted for a shell. The caller frees. */
+/*
+ * "hermit run --seed=7 -- PROGRAM ARGS", or with front and back in place of these: only what differs from the defaults, quoted for a shell.
+ * The caller frees.
+ */
 char *run_options_command_line(const struct run_options *o);
 
 /*

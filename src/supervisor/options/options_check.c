@@ -118,5 +118,7 @@ int run_options_check(const struct run_options *o, struct error *err)
 
 int run_options_validate(const struct run_options *o, struct error *err)
 {
-	return o->argv.count == 0 ? error_set(err, EINVAL, "no program was given; it stands behind the options, as in: hermit run --seed=7 -- PROGRAM ARGUMENT") : run_options_check(o, err);
+	if (o->argv.count == 0)
+		return error_set(err, EINVAL, "no program was given; it stands behind the options, as in: hermit run --seed=7 -- PROGRAM ARGUMENT");
+	return run_options_check(o, err);
 }
