@@ -65,6 +65,35 @@ for whom in supervisor guardian init; do
 	clear_one "kill-$whom" "$whom killed before the start"
 done
 
+# What the guardian holds: the listener of everybody who is under control, taken from the supervisor as it comes and let go with its last process.
+# Were they left in the socket, a container would stand still after some hundreds of execs, since the supervisor would wait for room in it.
+listeners()
+{
+	find "/proc/$(field guarded .guardian.pid)/fd" -lname 'anon_inode:seccomp notify' | wc -l
+}
+
+holds()
+{
+	[ "$(listeners)" = "$1" ]
+}
+
+expect_held()
+{
+	until_true holds "$1"
+	equal "$1" "$(listeners)" "$2"
+}
+
+start_one guarded
+expect_held 1 "the guardian holds the container's listener"
+rt exec --detach guarded /bin/sh -c 'read y' <in >guarded.exec 2>&1
+expect_held 2 "the guardian holds the listener of an exec"
+for ((i = 0; i < 20; i++)); do
+	run rt exec guarded /bin/true
+	expect 0 "exec $i"
+done
+expect_held 2 "the guardian holds nothing of execs that have ended"
+clear_one guarded "a guardian of many"
+
 # Frozen by somebody else, in a cgroup that is not the container's
 if mkdir "/sys/fs/cgroup/freezer/hermit-test-$$" 2>/dev/null; then
 	start_one frozen

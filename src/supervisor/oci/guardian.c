@@ -88,17 +88,21 @@ int guardian_give(int socket, int fd)
 	return sendmsg(socket, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* Holds one more listener. Out of memory: it is let go, which is no worse than without a guardian. */
-static void hold(struct guardian *g, int listener)
+/*
+ * Holds one more descriptor: a listener, of which only the end is of interest, which poll always tells (POLLHUP); or the supervisor's socket, from
+ * which each listener is taken as it comes: a socket takes a few hundred messages that nobody reads, and the supervisor would wait in the next one.
+ * Out of memory: it is let go, which is no worse than without a guardian.
+ */
+static void hold(struct guardian *g, int fd, short events)
 {
 	struct pollfd *grown = reallocarray(g->polls, g->n + 1, sizeof(*grown));
 
 	if (!grown) {
-		(void)close(listener);
+		(void)close(fd);
 		return;
 	}
 	g->polls = grown;
-	g->polls[g->n++] = (struct pollfd){ .fd = listener }; /* POLLHUP is always asked for */
+	g->polls[g->n++] = (struct pollfd){ .fd = fd, .events = events };
 }
 
 /* Nobody is left below a listener that hung up. */
@@ -126,7 +130,7 @@ static void guard(struct guardian *g)
 		if (g->polls[0].revents) {
 			r = receive_fd(g->polls[0].fd, &listener);
 			if (r > 0 && listener >= 0)
-				hold(g, listener);
+				hold(g, listener, 0);
 			continue;
 		}
 		drop_finished(g);
@@ -162,7 +166,7 @@ _Noreturn void guardian_main(int socket, int init_pidfd, pid_t supervisor)
 	for (int sig = 1; sig < NSIG; sig++)
 		if (sig != SIGCHLD)
 			(void)signal(sig, SIG_IGN);
-	hold(&g, socket);
+	hold(&g, socket, POLLIN);
 	if (g.n == 1)
 		guard(&g);
 	if (!ended_well(supervisor))
