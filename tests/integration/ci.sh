@@ -90,6 +90,13 @@ run sh -c "'$hermit' run $command"
 expect 1 "schedule: the command"
 run sh -c "'$hermit' run --replay-schedule=hermit-ci/chaos/fail.schedule $command"
 expect 1 "schedule: the schedule"
+ok "schedule: the table says where the files are" [ "$(sed -n 's/.*, kept in //p' hermit-ci/chaos/table.txt | xargs)" = "hermit-ci/chaos/fail.* hermit-ci/chaos/pass.*" ]
+sed -n 's/^  by schedule: hermit run //p' hermit-ci/chaos/table.txt >../follow
+for wanted in 1 0; do
+	read -r command
+	run sh -c "'$hermit' run $command"
+	expect $wanted "schedule: the table's command: $command"
+done <../follow
 run "$hermit" ci -q --runs=2 --chaos-seeds=40 --artifacts=dead -- ./bug_abba
 expect 120 "a schedule that ends in a deadlock"
 ok "deadlock: who waits for what" grep -q 'waits in futex for a futex' dead/chaos/fail.stderr

@@ -205,6 +205,7 @@ static int explain_chaos(struct ci *ci, struct error *err)
 static int explore_into(struct ci *ci, const struct run_options *o, FILE *table, struct error *err)
 {
 	char keep[CI_PATH_SIZE], input[CI_PATH_SIZE];
+	_cleanup_free_ char *shown = NULL;
 	struct explore x = {
 		.o = o, .runs = ci->request->chaos_seeds, .budget_ns = ci->request->chaos_time_ns, .until = EXPLORE_BOTH,
 		.jobs = explore_default_jobs(), .shards = 1, .log_fail = true, .table = table,
@@ -212,6 +213,10 @@ static int explore_into(struct ci *ci, const struct run_options *o, FILE *table,
 	};
 	int r;
 
+	r = ci_artifact_path(ci, "chaos", &shown, err);
+	if (r < 0)
+		return r;
+	x.shown = shown;
 	r = explore_all(&x, &ci->chaos, err);
 	ci->status = r < 0 ? ci->chaos.tool_status : ci->status;
 	if (r < 0)

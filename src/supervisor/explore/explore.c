@@ -367,6 +367,7 @@ static int make_keep(const struct exploration *xp, char dir[EXPLORE_PATH_SIZE], 
 /* All but what is worth keeping goes. */
 static int conclude(struct exploration *xp, const char *dir, struct error *err)
 {
+	const char *shown = xp->x->shown ? xp->x->shown : dir;
 	struct explore_result *result = xp->result;
 	int r = 0;
 
@@ -379,11 +380,11 @@ static int conclude(struct exploration *xp, const char *dir, struct error *err)
 		r = log_fail(xp, err);
 	if (result->has_fail) {
 		keep(xp, xp->first_fail, dir, "fail");
-		show(xp, "first failing run", xp->first_fail, dir, "fail", &result->fail_command);
+		show(xp, "first failing run", xp->first_fail, shown, "fail", &result->fail_command);
 	}
 	if (result->has_fail && xp->n_passes) {
 		keep(xp, xp->nearest_pass, dir, "pass");
-		show(xp, "nearest passing run", xp->nearest_pass, dir, "pass", NULL);
+		show(xp, "nearest passing run", xp->nearest_pass, shown, "pass", NULL);
 	}
 	if (r == 0 && (fflush(xp->x->table) != 0 || ferror(xp->x->table)))
 		r = error_errno(err, errno ? errno : EIO, "the table of results cannot be written");

@@ -31,6 +31,7 @@ struct explore {
 	const regex_t *out_regex; /* NULL, or what standard output of a pass matches */
 	const char *input; /* file that each run reads as its standard input; NULL: nothing is read */
 	const char *keep; /* directory that schedules and output are left in; is made when it does not exist. NULL: a new one in TMPDIR */
+	const char *shown; /* where what is in keep will be found later, for the table; NULL: there */
 	bool log_fail; /* the first failing run is repeated with an event log, which is kept, too */
 	FILE *table; /* where the results are written */
 	bool only_failing; /* without rows of runs that pass */
