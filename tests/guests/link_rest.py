@@ -6,6 +6,7 @@ import os
 import socket
 import struct
 import sys
+import tempfile
 from socket import AF_INET6, AF_NETLINK, SOCK_DGRAM, SOCK_RAW, SOCK_STREAM
 
 ROUNDS = int(sys.argv[1])
@@ -78,11 +79,31 @@ def set_up(name, up):
     fcntl.ioctl(asker, SIOCSIFFLAGS, struct.pack("16sH22x", name.encode(), (flags_of(name) & ~1) | up))
 
 
+def by_sendfile(out, value):
+    with tempfile.TemporaryFile() as f:
+        f.write(value)
+        f.flush()
+        os.sendfile(out, f.fileno(), 0, len(value))
+
+
+def by_splice(out, value):
+    r, w = os.pipe()
+    os.write(w, value)
+    os.splice(r, out, len(value))
+    os.close(r)
+    os.close(w)
+
+
+WRITERS = [os.write, by_sendfile, by_splice, lambda out, value: os.pwrite(out, value, 0), lambda out, value: os.writev(out, [value]),
+           lambda out, value: os.pwritev(out, [value], 0)]
+
+
 def again(i):
     """IPv6 of the link is switched off and on: its address is made anew."""
-    for value in "10":
-        with open(SYSCTL + "aa/disable_ipv6", "w") as f:
-            f.write(value)
+    for value in b"1", b"0":
+        out = os.open(SYSCTL + "aa/disable_ipv6", os.O_WRONLY)
+        WRITERS[i % len(WRITERS)](out, value)
+        os.close(out)
     return own
 
 

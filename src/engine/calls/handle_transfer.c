@@ -16,6 +16,7 @@
 #include "engine/calls/handle_netlink.h"
 #include "engine/calls/handlers.h"
 #include "engine/net/network.h"
+#include "engine/net/network_rest.h"
 #include "engine/net/sockets.h"
 #include "engine/files/paths.h"
 #include "engine/files/readers.h"
@@ -107,6 +108,7 @@ int handle_io_sendfile(struct engine *e, struct task *t, struct verdict *v)
 	if (r < 0)
 		return r == -EBADF ? verdict_errno(v, EBADF) : r;
 	if (!fd_may_block(out_info->kind) || fd_never_waits(out_info, POLLOUT)) {
+		network_note_write(e, out_info);
 		r = file_changed(e, out_info->dev, out_info->ino);
 		return r < 0 ? r : verdict_continue(v);
 	}
@@ -290,6 +292,7 @@ int handle_io_splice(struct engine *e, struct task *t, struct verdict *v)
 		return verdict_errno(v, EINVAL);
 	if (ends_at_once(&in, in_offset, &out, out_offset, len, flags))
 		return verdict_continue(v);
+	network_note_write(e, &out);
 	if (out.kind == FD_FILE) {
 		r = file_changed(e, out.dev, out.ino);
 		if (r < 0)
