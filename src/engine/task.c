@@ -11,6 +11,7 @@
 
 #include "engine/engine_internal.h"
 #include "engine/net/link_numbers.h"
+#include "engine/net/passed.h"
 #include "engine/files/fdtable.h"
 #include "engine/wait.h"
 
@@ -403,6 +404,7 @@ int task_died(struct engine *e, struct task *t, int wait_status)
 	futex_forget(e, t);
 	e->io_dirty = e->event_dirty = true;
 	e->network_dirty |= e->network_used; /* its sockets are closed */
+	passed_note_closed(e);
 	/* Of a process that dies as a whole, only the last task's end means something to others. */
 	r = p->dying && p->n_tasks ? 0 : task_end_effects(e, t);
 	if (r >= 0)

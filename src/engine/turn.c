@@ -15,6 +15,7 @@
 #include "engine/files/terminals.h"
 #include "engine/net/network.h"
 #include "engine/net/network_rest.h"
+#include "engine/net/passed.h"
 #include "engine/sched/spinners.h"
 #include "engine/wait.h"
 
@@ -96,6 +97,8 @@ static int consider_call(struct engine *e, struct task *t, struct verdict *v)
 	int r;
 
 	r = e->network_dirty && network_concerns(e, t) ? network_settle(e) : 0;
+	if (r == 0 && (row->flags & (CALL_TOUCHES_IO | CALL_FD_CHANGE)) == CALL_TOUCHES_IO) /* several may be closed in a row */
+		r = passed_settle(e);
 	if (r == 0)
 		r = network_rest(e, t);
 	if (r < 0)
@@ -412,6 +415,7 @@ static void resume(struct engine *e, struct task *t, struct step *step)
 		e->io_dirty = true;
 		terminals_note(e, t);
 		network_note_call(e, t);
+		passed_note_call(e, t);
 	}
 	if (!t->call.attempt && v->kind != VERDICT_LISTEN)
 		e->event_dirty = true;

@@ -14,6 +14,7 @@
 #include "engine/files/fdtable.h"
 #include "engine/net/netlink_socket.h"
 #include "engine/net/network.h"
+#include "engine/net/passed.h"
 
 /* The kernel's TCP_DELACK_MAX, and as much again. */
 enum { LATE_ACK_MS = 400 };
@@ -128,6 +129,8 @@ int wait_fds_ready(struct engine *e, struct task *t)
 	if (r)
 		return r;
 	r = network_settle(e);
+	if (r == 0)
+		r = passed_settle(e);
 	if (r < 0)
 		return r;
 	r = e->g->ops->handles_poll(e->g, t->wait.polls, t->wait.n_polls, 0);
@@ -269,6 +272,8 @@ int waits_poll(struct engine *e)
 	if (r < 0 || !n)
 		return r;
 	r = network_settle(e);
+	if (r == 0)
+		r = passed_settle(e);
 	if (r < 0)
 		return r;
 	r = e->g->ops->handles_poll(e->g, polls, n, 0);

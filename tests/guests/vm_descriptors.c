@@ -222,6 +222,80 @@ static void passed_on(void)
 	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
+/* ---- what only messages refer to ---- */
+
+/* How the last descriptors of two sockets are given up. */
+static void by_close(const int *s)
+{
+	close(s[0]);
+	close(s[1]);
+}
+
+static void by_dup2(const int *s)
+{
+	MUST(dup2(0, s[0]));
+	MUST(dup3(0, s[1], O_CLOEXEC));
+	by_close(s);
+}
+
+static void by_range(const int *s)
+{
+	MUST(syscall(SYS_close_range, s[0], s[0], 0));
+	MUST(syscall(SYS_close_range, s[1], s[1], 0));
+}
+
+static void by_end(const int *s)
+{
+	pid_t child = (pid_t)MUST(fork());
+
+	if (!child) {
+		by_close(s);
+		usleep(1000);
+		_exit(0);
+	}
+	by_close(s);
+	MUST(waitpid(child, NULL, 0));
+}
+
+static void by_exec(const int *s)
+{
+	pid_t child = (pid_t)MUST(fork());
+
+	if (!child) {
+		usleep(1000);
+		execl("/bin/true", "true", NULL);
+		_exit(127);
+	}
+	by_close(s);
+	MUST(waitpid(child, NULL, 0));
+}
+
+/* Two sockets that are on their way to each other, one with a pipe's end: the kernel finds out that nobody can receive them, and closes all. */
+static void garbage(void)
+{
+	static const struct {
+		const char *how;
+		void (*give_up)(const int *s);
+	} ways[] = { { "closed", by_close }, { "replaced", by_dup2 }, { "closed as ranges", by_range }, { "held until an end", by_end },
+		     { "held until an exec", by_exec } };
+	int s[2], ends[2];
+	char byte;
+
+	for (size_t i = 0; i < 2 * sizeof(ways) / sizeof(ways[0]); i++) {
+		MUST(pipe2(ends, O_CLOEXEC | (i % 2 ? O_NONBLOCK : 0)));
+		MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, s));
+		send_fds(s[0], (int[]){ s[1], ends[1] }, 2);
+		send_fds(s[1], (int[]){ s[0] }, 1);
+		close(ends[1]);
+		ways[i / 2].give_up(s);
+		if (i % 2) /* natively it may take some time */
+			SHOWN("%s: the pipe at once %s", ways[i / 2].how, RESULT(read(ends[0], &byte, 1)));
+		else
+			SAME("%s: the pipe ends %s", ways[i / 2].how, RESULT(read(ends[0], &byte, 1)));
+		close(ends[0]);
+	}
+}
+
 /* ---- a full queue ---- */
 
 static void full_queue(void)
@@ -353,6 +427,7 @@ int main(void)
 	nested();
 	many_ready();
 	passed_on();
+	garbage();
 	full_queue();
 	modes();
 	read_times("read", 0);

@@ -460,6 +460,9 @@ int notify_settle_leader(struct guest *g, int task);
 /* Does the thread go on, after one of its process has died? 1 or 0: it dies, too. */
 int notify_settle_alive(struct notify *n, pid_t tid);
 int notify_settle_network(struct guest *g);
+
+/* --- settle_garbage.c --- */
+int notify_settle_garbage(struct guest *g);
 void settle_deinit(struct notify *n);
 
 /* --- credentials.c --- */

@@ -21,9 +21,9 @@
 #include "engine/calls/handlers.h"
 #include "engine/files/readers.h"
 #include "engine/net/network.h"
+#include "engine/net/passed.h"
 #include "engine/net/sockets.h"
 #include "engine/time/clock.h"
-#include "engine/time/timerfd.h"
 #include "engine/wait.h"
 
 enum { AT_MESSAGES = 1, AT_COUNT, AT_FLAGS, AT_TIMEOUT, MESSAGES_MAX = 1024 /* UIO_MAXIOV */, PIECE = 65536 };
@@ -340,7 +340,7 @@ static int note_messages(struct engine *e, struct task *t)
 	for (uint64_t i = 0; i < t->call.args[AT_COUNT] && i < MESSAGES_MAX && r >= 0; i++) {
 		r = guest_read(e, t, t->call.args[AT_MESSAGES] + i * sizeof(message), &message, sizeof(message));
 		if (r >= 0)
-			r = timerfds_sent(e, t, &message.msg_hdr);
+			r = passed_note_message(e, t, &message.msg_hdr);
 	}
 	return r == -EFAULT ? 0 : r;
 }
@@ -458,7 +458,7 @@ int handle_io_sendmmsg(struct engine *e, struct task *t, struct verdict *v)
 		return netlink_sendmmsg(e, t, info, v);
 	if (t->call.args[AT_COUNT] && fastopen_serves(e, t, (int)t->call.args[AT_FLAGS]))
 		return fastopen_sendmmsg(e, t, v);
-	r = t->call.first && e->timerfds.n ? note_messages(e, t) : 0;
+	r = t->call.first ? note_messages(e, t) : 0;
 	if (r < 0)
 		return r;
 	r = fdtable_info(e, t, (int)t->call.args[0], &info);

@@ -17,6 +17,7 @@
 #include "engine/calls/handlers.h"
 #include "engine/net/network.h"
 #include "engine/net/network_rest.h"
+#include "engine/net/passed.h"
 #include "engine/files/paths.h"
 #include "engine/files/readers.h"
 #include "engine/files/terminals.h"
@@ -245,7 +246,7 @@ int handle_io_sendmsg(struct engine *e, struct task *t, struct verdict *v)
 	if (r >= 0 && t->call.first && message.msg_name)
 		r = socket_give_port(e, t, (int)t->call.args[0]);
 	if (r >= 0 && t->call.first)
-		r = timerfds_sent(e, t, &message);
+		r = passed_note_message(e, t, &message);
 	if (r < 0)
 		return r;
 	if (message.msg_controllen && !(t->call.args[2] & MSG_DONTWAIT)) /* descriptors and credentials go with the first byte: not ours to send */

@@ -89,35 +89,12 @@ static int of_descriptor(struct engine *e, struct task *t, int fd, struct timerf
 	return *ret ? 0 : EINVAL;
 }
 
-int timerfds_sent(struct engine *e, struct task *t, const struct msghdr *message)
+void timerfd_sent(struct engine *e, int id)
 {
-	enum { CONTROL_MAX = 8192, FDS_MAX = 253 }; /* more than SCM_MAX_FD is refused */
-	_Alignas(struct cmsghdr) char control[CONTROL_MAX];
-	struct msghdr copy = { .msg_control = control, .msg_controllen = message->msg_controllen };
-	struct timerfd *tfd;
-	int fds[FDS_MAX], r;
+	struct timerfd *tfd = find(e, id);
 
-	if (!e->timerfds.n || !message->msg_controllen || message->msg_controllen > sizeof(control))
-		return 0;
-	r = guest_read(e, t, (uint64_t)(uintptr_t)message->msg_control, control, message->msg_controllen);
-	if (r < 0)
-		return r == -EFAULT ? 0 : r; /* the kernel says so */
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(&copy); c; c = CMSG_NXTHDR(&copy, c)) {
-		size_t n = c->cmsg_len > CMSG_LEN(0) ? (c->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
-
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS || n > FDS_MAX ||
-		    (char *)CMSG_DATA(c) + n * sizeof(int) > control + copy.msg_controllen)
-			continue;
-		memcpy(fds, CMSG_DATA(c), n * sizeof(int));
-		for (size_t i = 0; i < n; i++) {
-			r = of_descriptor(e, t, fds[i], &tfd);
-			if (r < 0)
-				return r;
-			if (r == 0)
-				tfd->sent = true;
-		}
-	}
-	return 0;
+	if (tfd)
+		tfd->sent = true;
 }
 
 static int expired(struct engine *e, struct timer *timer)

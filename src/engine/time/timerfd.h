@@ -41,7 +41,7 @@ void timerfds_deinit(struct engine *e);
 /* The lines of a timerfd's fdinfo that are about its timer. False when the descriptor is none of ours. */
 bool timerfd_describe(struct engine *e, const struct fd_info *info, FILE *out);
 
-/* The task sends a message (struct msghdr) with control data: timerfds in it are not let go any more. 0 or -errno. */
-int timerfds_sent(struct engine *e, struct task *t, const struct msghdr *message);
+/* Is sent in a message (fd_info.beacon): it is not let go any more. */
+void timerfd_sent(struct engine *e, int id);
 
 #endif
