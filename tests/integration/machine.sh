@@ -230,6 +230,30 @@ expect_out "$(printf '0\n0\n0\n1\n60')" "settings of the network"
 # shellcheck disable=SC2016 # for the guest's shell
 hermit_run -- sh -c 'cd /proc/sys/net/ipv4 && { echo 1 >ip_forward || exit 77; } 2>/dev/null && cat ip_forward conf/lo/forwarding'
 [ "$status" = 77 ] || expect_out "$(printf '1\n1')" "a setting of the network that the guest makes"
+# What is there with the host's modules, devices and disks only is in no listing, and is known where it is asked for all the same.
+hermit_run -- sh -c 'ls -d /proc/sys/net/* /proc/sys/fs/*/; ls /proc/irq /proc/bus /proc/tty/driver /proc/fs; find /proc/irq /proc/bus /proc/tty/driver /proc/fs -type f'
+expect_out "/proc/sys/fs/epoll/
+/proc/sys/fs/fanotify/
+/proc/sys/fs/inotify/
+/proc/sys/fs/mqueue/
+/proc/sys/fs/quota/
+/proc/sys/net/core
+/proc/sys/net/ipv4
+/proc/sys/net/ipv6
+/proc/sys/net/unix
+/proc/bus:
+
+/proc/fs:
+
+/proc/irq:
+
+/proc/tty/driver:" "listings of what the host has"
+hosts=$(find /proc/irq /proc/bus /proc/tty/driver /proc/sys/net/bridge /proc/sys/net/netfilter /proc/sys/net/mptcp /proc/sys/fs/xfs -type f 2>/dev/null)
+# shellcheck disable=SC2016,SC2086 # for the guest's shell; a list of names
+hermit_run -- sh -c 'for f in "$@"; do cat "$f" >/dev/null; done 2>/dev/null; true' sh $hosts
+expect 0 "files of what the host has"
+checks=$((checks + 1))
+! grep "not modelled: /" "$work/err" || fail "files of what the host has: some nobody models"
 hermit_run -- cat /proc/sys/kernel/bootloader_type
 expect 0 "a file that nobody models"
 expect_err_has 'not modelled: /proc/sys/kernel/bootloader_type' "a file that nobody models"

@@ -378,6 +378,31 @@ Test(procfs, listings)
 	cr_assert_str_eq(entries[4].name, "uptime");
 }
 
+/* What the host's devices, file systems and modules add. */
+static size_t listed(const char *directory, const char *first, const char *second)
+{
+	struct dir_entry entries[] = { { .name = "." }, { .name = ".." }, { .name = first }, { .name = second } };
+	size_t n = sizeof(entries) / sizeof(entries[0]);
+
+	cr_assert_eq(procfs_arrange(engine, directory, entries, &n), 0);
+	return n - 2;
+}
+
+Test(procfs, listings_of_what_the_host_has)
+{
+	cr_assert_eq(listed("/proc/irq", "24", "default_smp_affinity"), 0);
+	cr_assert_eq(listed("/proc/irq/24", "node", "ttyS0"), 0);
+	cr_assert_eq(listed("/proc/bus/pci", "00", "devices"), 0);
+	cr_assert_eq(listed("/proc/tty/driver", "serial", "usbserial"), 0);
+	cr_assert_eq(listed("/proc/fs/ext4", "vda1", "vda2"), 0);
+	cr_assert_eq(listed("/proc/sys/net", "ipv4", "bridge"), 1);
+	cr_assert_eq(listed("/proc/sys/net", "netfilter", "mptcp"), 0);
+	cr_assert_eq(listed("/proc/sys/fs", "xfs", "epoll"), 1);
+	cr_assert_eq(listed("/proc/sys/fs", "file-max", "binfmt_misc"), 1);
+	cr_assert_eq(listed("/proc/tty", "drivers", "driver"), 2);
+	cr_assert_eq(listed("/proc/busy", "a", "b"), 2);
+}
+
 static unsigned count(const char *text, const char *what)
 {
 	unsigned n = 0;

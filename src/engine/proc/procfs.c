@@ -318,12 +318,33 @@ static bool is_shown(struct engine *e, const char *directory, const char *entry)
 	return procfs_find(&view) != NULL;
 }
 
-/* Directories whose entries are all named in the tables: /proc, /proc/PID, /proc/PID/task/TID, those of network devices. */
+/* Below these is what the host has for devices and file systems: nothing of it is listed. */
+static bool is_of_host(const char *directory)
+{
+	static const char *const hosts[] = {
+		"/proc/acpi", "/proc/asound", "/proc/bus", "/proc/driver", "/proc/fs", "/proc/irq", "/proc/scsi", "/proc/tty/driver",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
+		const char *rest = directory;
+
+		if (take_word(&rest, hosts[i]) && (*rest == '\0' || *rest == '/'))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Directories whose entries are all named in the tables: /proc, /proc/PID, /proc/PID/task/TID, those of network devices, and of settings those that
+ * modules add to.
+ */
 static bool is_filtered(const char *directory)
 {
 	uint64_t number;
 
-	if (!strcmp(directory, "/proc") || take_word(&directory, "/sys/devices/virtual/net/"))
+	if (!strcmp(directory, "/proc") || !strcmp(directory, "/proc/sys/fs") || !strcmp(directory, "/proc/sys/net"))
+		return true;
+	if (take_word(&directory, "/sys/devices/virtual/net/"))
 		return true;
 	if (!take_word(&directory, "/proc/"))
 		return false;
@@ -351,7 +372,7 @@ int procfs_arrange(struct engine *e, const char *name, struct dir_entry *entries
 	size_t kept = 0;
 
 	for (size_t i = 0; i < *n; i++)
-		if (!is_filtered(name) || is_shown(e, name, entries[i].name))
+		if (!is_of_host(name) ? !is_filtered(name) || is_shown(e, name, entries[i].name) : entries[i].name[0] == '.')
 			entries[kept++] = entries[i];
 	*n = kept;
 	if (kept)

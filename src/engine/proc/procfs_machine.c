@@ -263,9 +263,18 @@ static const struct procfs_row rows[] = {
 	ROW_TEXT("vmallocinfo", ""),
 	ROW_TEXT("pagetypeinfo", ""),
 	ROW_TEXT("mdstat", "Personalities : \nunused devices: <none>\n"),
-	ROW_TEXT("bus/pci/devices", ""), /* no devices: what buses the host has is its own affair */
-	ROW_REFUSE("fs/*/*", EACCES), /* the host's file systems and their disks */
-	ROW_REFUSE("fs/*/*/*", EACCES),
+	/* No devices: what the host has, what it does with them, its file systems and their disks are its own affair. See procfs_arrange(), too. */
+	ROW_TEXT("bus/pci/devices", ""),
+	ROW_TEXT("bus/input/devices", ""),
+	ROW_TEXT("bus/input/handlers", ""),
+	ROW_REFUSE("bus/**", EACCES),
+	ROW_REFUSE("irq/**", EACCES),
+	ROW_REFUSE("tty/driver/**", EACCES),
+	ROW_REFUSE("fs/**", EACCES),
+	ROW_REFUSE("acpi/**", EACCES),
+	ROW_REFUSE("asound/**", EACCES),
+	ROW_REFUSE("driver/**", EACCES),
+	ROW_REFUSE("scsi/**", EACCES),
 	ROW_REFUSE("kcore", EPERM),
 	ROW_REFUSE("kmsg", EPERM),
 	ROW_REFUSE("kpagecgroup", EPERM),

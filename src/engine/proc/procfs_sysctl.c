@@ -291,6 +291,32 @@ static const struct procfs_row rows[] = {
 	ROW_LIVE("net/ipv6/icmp/*"),
 	ROW_LIVE("net/ipv6/*"),
 	ROW_LIVE("net/unix/max_dgram_qlen"),
+	/* There with a module of the host's only, so that listings do not have them: what is not each namespace's own is as with 2 GiB of memory. */
+	ROW_LIVE("net/bridge/*"),
+	ROW_TEXT("net/mptcp/available_path_managers", "kernel userspace\n"),
+	ROW_TEXT("net/mptcp/available_schedulers", "default\n"),
+	ROW_LIVE("net/mptcp/*"),
+	ROW_TEXT("net/netfilter/nf_conntrack_acct", "0\n"),
+	ROW_TEXT("net/netfilter/nf_conntrack_buckets", "65536\n"),
+	ROW_TEXT("net/netfilter/nf_conntrack_count", "0\n"), /* those that are over go by the kernel's clock */
+	ROW_TEXT("net/netfilter/nf_conntrack_expect_max", "1024\n"),
+	ROW_TEXT("net/netfilter/nf_conntrack_max", "65536\n"),
+	ROW_LIVE("net/netfilter/nf_conntrack_*"),
+	ROW_LIVE("net/netfilter/nf_flowtable_*"),
+	ROW_TEXT("net/netfilter/nf_hooks_lwtunnel", "0\n"),
+	ROW_TEXT("net/netfilter/nf_log_all_netns", "0\n"),
+	ROW_TEXT("net/netfilter/nf_log/*", "NONE\n"),
+	ROW_REFUSE("fs/xfs/*", EACCES), /* the host's disks */
+	/* Directories, shown in listings. */
+	ROW_LIVE("fs/epoll"),
+	ROW_LIVE("fs/fanotify"),
+	ROW_LIVE("fs/inotify"),
+	ROW_LIVE("fs/mqueue"),
+	ROW_LIVE("fs/quota"),
+	ROW_LIVE("net/core"),
+	ROW_LIVE("net/ipv4"),
+	ROW_LIVE("net/ipv6"),
+	ROW_LIVE("net/unix"),
 };
 
 const struct procfs_table procfs_sysctl_table = { rows, ARRAY_SIZE(rows) };
