@@ -8,6 +8,12 @@
  *	container_release()      it goes on, calls backend_filter_install() as the last thing before execve
  *	backend_start()          waits until the filter is installed and takes the listener out of the guest
  * then the turn loop: the first event is EVENT_CALL of execve of task 0.
+ *
+ * Where the first process is to be started later (first_waits), it is not traced until then, and what it forks (a hook of its own) is nobody's
+ * guest. Others may join from backend_attach() on. Then, in this order:
+ *	backend_first_seize()    it is seized
+ *	container_release()
+ *	backend_join_start()     of task 0
  */
 #ifndef HS_BACKEND_BACKEND_H
 #define HS_BACKEND_BACKEND_H
@@ -53,6 +59,8 @@ struct backend_options {
 	uint64_t places_budget;   /* how many are passed at most before all are given up */
 	bool (*passes)(long nr, uint64_t third); /* backend_filter_passes() when that filter is used; NULL: it is not known */
 	const struct order_spec *order; /* whose places are watched; borrowed; NULL: none */
+	bool first_waits;         /* see above */
+	int first_pidfd;          /* with first_waits: of the first process; its end before the start is EVENT_EXIT, as if by SIGKILL. Borrowed */
 	const int *host_signals;  /* signals that are reported as EVENT_OUTSIDE, ended by 0; blocked by the backend meanwhile */
 };
 
@@ -74,6 +82,9 @@ int backend_filter_install(void *filter);
 /* Seizes the process. *ret_guest is the caller's until backend_close(). */
 int backend_attach(const struct backend_options *options, pid_t guest_pid, struct guest **ret_guest, struct error *err);
 int backend_start(struct guest *g, struct error *err);
+
+/* With options.first_waits, once. -ESRCH: it has ended, which is or will be reported. */
+int backend_first_seize(struct guest *g, struct error *err);
 
 /*
  * One more process, not born of the guest: it waits for a go-ahead as the first one did. backend_join_attach() seizes it and

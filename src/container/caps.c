@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <sys/capability.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -36,6 +37,11 @@ static uint64_t held(void)
 		if (cap_get_flag(state, cap, CAP_PERMITTED, &value) == 0 && value == CAP_SET)
 			mask |= UINT64_C(1) << cap;
 	return mask;
+}
+
+bool container_may_shield(void)
+{
+	return geteuid() == 0 && has(held(), CAP_SYS_PTRACE);
 }
 
 static int fill(cap_t state, cap_flag_t flag, uint64_t mask)

@@ -193,6 +193,7 @@ struct container_spec {
 	struct container_caps caps;
 	bool no_new_privs;
 	bool traceable; /* by a creator who has no power over where this program was executed: an ordinary user, in a user namespace made for it */
+	bool shielded; /* until execve nobody looks into it, or traces it, who has no power where this program was executed. See container_may_shield() */
 	bool set_oom_score_adj;
 	int oom_score_adj;
 	struct container_scheduler scheduler;     /* not set: SCHED_OTHER, nice 0 */
@@ -338,6 +339,9 @@ int container_create(const struct container_spec *spec, struct container *ret, s
  * Of *spec counts what is about the process itself; own_init has to be false. The process is the caller's child.
  */
 int container_create_inside(const struct container_spec *spec, pid_t process, struct container *ret, struct error *err);
+
+/* Has the caller that power, and is nobody else's? Then what waits for its go-ahead can be shielded from others in the container. */
+bool container_may_shield(void);
 
 /*
  * Lets the guest run its start_hook and waits for the end of that. Before anybody seizes it: what the hook forks is nobody's

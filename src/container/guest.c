@@ -350,6 +350,8 @@ static int set_credentials(const struct container_spec *spec, struct error *err)
 	/* so has it this; until execve the memory is the creator's program's, which nobody else in the container can get at: calls of guests are ours */
 	if (spec->traceable && prctl(PR_SET_DUMPABLE, 1) < 0)
 		return error_errno(err, errno, "PR_SET_DUMPABLE");
+	if (spec->shielded && prctl(PR_SET_DUMPABLE, 0) < 0)
+		return error_errno(err, errno, "PR_SET_DUMPABLE");
 	return 0;
 }
 

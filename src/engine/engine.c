@@ -27,6 +27,19 @@ void engine_options_default(struct engine_options *options)
 	};
 }
 
+/* It runs already, towards its first execve, or else whoever has the turn when somebody lets it: its time begins with that call then. */
+static void begin_first(struct engine *e, struct task *t)
+{
+	if (e->options.first_waits) {
+		t->process->foreign = true;
+		t->state = TASK_ADRIFT;
+		e->n_adrift++;
+		return;
+	}
+	t->state = TASK_RUNNING;
+	e->running = t;
+}
+
 struct engine *engine_new(const struct engine_options *options, struct guest *g, int vtid, int vpid)
 {
 	struct engine *e;
@@ -52,9 +65,7 @@ struct engine *engine_new(const struct engine_options *options, struct guest *g,
 	if (!t || procfs_name_namespaces(e) < 0)
 		return engine_free(e);
 	e->options.limits = NULL; /* borrowed for the first process only */
-	/* It runs already, towards its first execve. */
-	t->state = TASK_RUNNING;
-	e->running = t;
+	begin_first(e, t);
 	return e;
 }
 

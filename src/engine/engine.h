@@ -96,6 +96,8 @@ struct engine_options {
 	 * for.
 	 */
 	bool open_ended;
+	/* The first process waits for somebody outside to start it: processes that join meanwhile are all that runs, its call is the first sign of it. */
+	bool first_waits;
 	/*
 	 * Observers want the results of calls that the kernel runs: EVENT_DONE after each of them. Changes no choice, no turn and no
 	 * virtual time. Needs GUEST_CAN_HOOK.

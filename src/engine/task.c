@@ -161,7 +161,7 @@ struct task *task_joined(struct engine *e, int id, int vtid, int vpid)
 	t = task_from_outside(e, id, vtid, vpid);
 	if (!t)
 		return NULL;
-	t->process->joined = true;
+	t->process->joined = t->process->foreign = true;
 	rng_init(&t->rng, e->options.seed, "joined", e->n_joined++);
 	return t;
 }
@@ -440,6 +440,7 @@ int task_exec(struct engine *e, struct task *t)
 	t->sleep.valid = false;
 	t->process->leader = t;
 	t->process->execed = true;
+	t->process->foreign = false;
 	itimers_exec(e, &t->process->itimers);
 	process_traits_exec(&t->process->traits);
 	t->vtid = t->process->vpid;

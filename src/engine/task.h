@@ -108,6 +108,7 @@ struct process {
 	uint64_t cpu_ns, children_cpu_ns; /* virtual CPU time of its tasks, and of children that were waited for */
 	int exit_signal;
 	bool execed;
+	bool foreign;       /* from outside, and still the program that has made it, which is none of the guest's business */
 	bool subreaper;     /* PR_SET_CHILD_SUBREAPER */
 	bool joined;        /* came in by EVENT_JOIN: somebody outside waits for it, whenever they like */
 	bool signals_dirty; /* a signal may have been queued: blocked tasks are to be asked */

@@ -61,6 +61,30 @@ void run_was_paused(struct run *run, uint64_t real_ns)
 	pace_shift(&run->pace, real_ns);
 }
 
+bool run_is_waiting(const struct run *run)
+{
+	return run->waiting;
+}
+
+int run_start(struct run *run, struct error *err)
+{
+	struct error said = { 0 };
+	int r;
+
+	run->waiting = false;
+	run_set_timer(run->request->timeout_ns);
+	r = container_run_start_hook(&run->spec, &run->container, err);
+	if (r == 0)
+		r = backend_first_seize(run->guest, err);
+	if (r == 0)
+		r = container_release(&run->container, err);
+	if (r == 0)
+		r = backend_join_start(run->guest, 0, err);
+	if (r < 0 && container_exec_error(&run->container, &said) == 1)
+		*err = said;
+	return r;
+}
+
 /* The engine knows of it by now, so it has to know of its end: as an event where the backend has buried it already. */
 static void join_failed(struct run *run, pid_t pid, int task, bool buried)
 {
@@ -136,9 +160,9 @@ static int take_event(struct run *run, struct run_result *result, struct error *
 		return on_host_signal(run, &event, result, err);
 	if (event.kind == EVENT_OUTSIDE && on_outside(run, &event, result))
 		return 1;
-	if (event.kind == EVENT_CALL && !run->executed && event.call.nr == SYS_exit_group)
+	if (event.kind == EVENT_CALL && event.task == 0 && !run->executed && event.call.nr == SYS_exit_group)
 		run->exec_errno = (int)(event.call.args[0] >> CONTAINER_ERRNO_SHIFT & 0xfff);
-	if (event.kind == EVENT_EXEC && !run->executed) {
+	if (event.kind == EVENT_EXEC && event.task == 0 && !run->executed) {
 		run->executed = true;
 		if (host && host->executed)
 			host->executed(host->arg);
@@ -225,7 +249,7 @@ static int check_start(struct run *run, struct run_result *result, struct error 
 {
 	int r;
 
-	if (run->executed || result->end != RUN_EXITED || (WIFSIGNALED(result->wait_status) && !is_killed_by_exec(result->wait_status)))
+	if (run->waiting || run->executed || result->end != RUN_EXITED || (WIFSIGNALED(result->wait_status) && !is_killed_by_exec(result->wait_status)))
 		return 0;
 	r = container_exec_error(&run->container, err);
 	if (r == 0)

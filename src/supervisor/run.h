@@ -35,6 +35,8 @@ struct run_host {
 	void (*adopted)(void *arg, const struct backend_adoption *found);
 	/* The program is loaded. */
 	void (*executed)(void *arg);
+	/* The container's program is not started before run_start() says so; what joins until then runs. */
+	bool first_waits;
 	void *arg;
 };
 
@@ -103,6 +105,12 @@ int run_send_signal(struct run *run, int signo, struct error *err);
 
 /* Real time during which run_host.signal held everything up: it does not count for request.pace. */
 void run_was_paused(struct run *run, uint64_t real_ns);
+
+/* Of a run with run_host.first_waits: nobody has said so yet. */
+bool run_is_waiting(const struct run *run);
+
+/* For run_host.signal: the start of the container's program. A failure (-errno with a message) is the run's end. */
+int run_start(struct run *run, struct error *err);
 
 /*
  * For run_host.signal: a process made by container_create_inside() joins the run and gets its go-ahead over its channel, which is

@@ -139,6 +139,8 @@ static int start_guest(struct run *run, struct error *err)
 		.order = run->request->engine.order,
 		.passes = backend_filter_passes,
 		.places_budget = run->request->engine.chaos.preempt_budget,
+		.first_waits = run->waiting,
+		.first_pidfd = run->container.guest_pidfd,
 	};
 	struct error said = { 0 };
 	int r;
@@ -150,7 +152,7 @@ static int start_guest(struct run *run, struct error *err)
 	if (r < 0)
 		return r;
 	r = backend_attach(&options, run->container.guest_pid, &run->guest, err);
-	if (r < 0)
+	if (r < 0 || run->waiting)
 		return r;
 	r = container_release(&run->container, err);
 	if (r < 0)
@@ -199,6 +201,7 @@ static int take_host(struct run *run, struct error *err)
 		run->has_container = true;
 		*host->container = CONTAINER_NONE;
 	}
+	run->waiting = host->first_waits;
 	for (size_t i = 0; host->signals[i] && n < MAX_SIGNALS - 1; i++)
 		run->signals[n++] = host->signals[i];
 	if (run->request->timeout_ns)
@@ -219,6 +222,7 @@ static int make_engine(struct run *run, struct error *err)
 		vtid = vpid; /* whichever thread of the runtime executes the program becomes the first one */
 	apply_limits(run, limits);
 	options.limits = limits;
+	options.first_waits = run->waiting;
 	options.pace = run->request->pace ? pace_left_ms : NULL;
 	options.pace_arg = &run->pace;
 	r = processor_describe(&options, &run->processor, &run->cpuinfo, err);
@@ -281,6 +285,6 @@ int run_begin(struct run *run, struct error *err)
 	/* Once for the whole run: what comes and goes there is not told apart. */
 	if (!(request->host && request->host->adopt) && container_is_in_host_network(&run->spec))
 		engine_report_uncontrolled(run->engine, "network", "the host's");
-	run_set_timer(request->timeout_ns);
+	run_set_timer(run->waiting ? 0 : request->timeout_ns);
 	return 0;
 }

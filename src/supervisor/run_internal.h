@@ -46,6 +46,7 @@ struct run {
 	struct processor_answers processor;
 	char *cpuinfo; /* the engine's for the run */
 	uint64_t start_ns; /* host_clock_ns() */
+	bool waiting;  /* the program is not to be started yet */
 	bool executed; /* the program was loaded */
 	int exec_errno; /* why it was not; 0: not known */
 	int last_request; /* the signal that asked the guest to end, 0: none yet */

@@ -290,6 +290,54 @@ Test(engine_turn, a_thread_that_ends_wakes_who_joins_it)
 	goes_on(0, VERDICT_RETURN, 0);
 }
 
+Test(engine_turn, processes_run_before_the_first_one_is_started)
+{
+	struct engine_options options;
+	struct step step;
+
+	stop();
+	engine_options_default(&options);
+	options.first_waits = true;
+	begin(&options);
+	step = next();
+	cr_assert_eq(step.kind, STEP_WAIT); /* somebody may start it: no deadlock */
+	happens((struct event){ .kind = EVENT_JOIN, .task = 1, .join = { .vtid = 3, .vpid = 3 } });
+	cr_assert_eq(next().kind, STEP_WAIT); /* it is on its way to its first call */
+	call(1, SYS_getppid, 0, 0, 0, 0);
+	goes_on(1, VERDICT_CONTINUE, 0);
+	process(1, 2);
+	/* started, and in its first call while somebody else has the turn: it waits for its own */
+	happens(fake_call(0, SYS_execve, 0, 0, 0, 0, 0, 0));
+	call(1, SYS_exit_group, 0, 0, 0, 0);
+	goes_on(1, VERDICT_CONTINUE, 0);
+	happens(fake_exit(1, 0));
+	goes_on(2, VERDICT_GO, 0);
+	call(2, SYS_exit_group, 0, 0, 0, 0);
+	step = next();
+	cr_assert_eq(step.kind, STEP_RESUME);
+	cr_assert_eq(step.task, 2);
+	happens(fake_exit(2, 0));
+	step = next();
+	cr_assert_eq(step.kind, STEP_RESUME);
+	cr_assert_eq(step.task, 0);
+}
+
+Test(engine_turn, the_first_one_may_end_before_its_start)
+{
+	struct engine_options options;
+	struct step step;
+
+	stop();
+	engine_options_default(&options);
+	options.first_waits = true;
+	begin(&options);
+	cr_assert_eq(next().kind, STEP_WAIT);
+	happens(fake_exit(0, 9));
+	step = next();
+	cr_assert_eq(step.kind, STEP_END);
+	cr_assert_eq(step.exit_status, 9);
+}
+
 Test(engine_turn, the_end_of_the_program_is_the_end_of_the_run)
 {
 	struct step step;

@@ -287,8 +287,8 @@ int notify_handles_poll(struct guest *g, struct handle_poll *polls, size_t n_pol
 	_cleanup_free_ struct pollfd *many = NULL;
 	int r;
 
-	if (n_polls + notify_of(g)->n_listeners >= ARRAY_SIZE(few)) {
-		many = calloc(n_polls + notify_of(g)->n_listeners + 1, sizeof(*many));
+	if (n_polls + notify_of(g)->n_listeners + OWN_POLLS_BESIDE > ARRAY_SIZE(few)) {
+		many = calloc(n_polls + notify_of(g)->n_listeners + OWN_POLLS_BESIDE, sizeof(*many));
 		if (!many)
 			return -ENOMEM;
 		fds = many;

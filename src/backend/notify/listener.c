@@ -41,7 +41,7 @@ static int prepare_messages(struct notify *n)
 
 static int grow(struct notify *n)
 {
-	struct pollfd *polls = reallocarray(n->own_polls, n->n_listeners + 2, sizeof(*polls));
+	struct pollfd *polls = reallocarray(n->own_polls, n->n_listeners + 1 + OWN_POLLS_BESIDE, sizeof(*polls));
 	int *listeners;
 
 	if (!polls)

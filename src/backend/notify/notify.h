@@ -92,6 +92,7 @@ struct notify {
 
 	int *listeners; /* -1: nobody is left below it */
 	size_t n_listeners;
+	int first_pidfd; /* of the first task while that is WHERE_OUTSIDE, else -1 */
 	struct pollfd *own_polls; /* room for notify_own_polls() */
 	struct insn_store *code; /* borrowed; NULL: instructions stay as they are */
 	unsigned kinds;          /* of instructions that are replaced: INSN_KINDS_ */
@@ -236,7 +237,8 @@ int companion_get_message(pid_t tid, pid_t *ret_tid);
 
 /* --- wait.c, stops.c, resume.c --- */
 int notify_wait(struct guest *g, struct event *ret_event);
-/* Fills fds with what is always waited for: n_listeners + 1 of them. Returns that. */
+/* Fills fds with what is always waited for, the listeners and as many as OWN_POLLS_BESIDE more. Returns how many. */
+enum { OWN_POLLS_BESIDE = 2 };
 size_t notify_own_polls(const struct notify *n, struct pollfd *fds);
 /* Takes what these have after poll(2); events are queued. */
 int notify_take(struct notify *n, const struct pollfd *fds);

@@ -112,6 +112,7 @@ static struct notify *notify_new(const struct backend_options *options)
 		return NULL;
 	n->guest.ops = &notify_ops;
 	n->guest.abilities = GUEST_CAN_HOOK | GUEST_CAN_PATCH | GUEST_CAN_STEP;
+	n->first_pidfd = options->first_waits ? options->first_pidfd : -1;
 	n->signal_fd = n->proc_fd = n->root_fd = n->pid_namespace = n->clock_page_fd = -1;
 	n->network = options->network;
 	n->code = options->code;
@@ -127,7 +128,7 @@ static struct notify *notify_new(const struct backend_options *options)
 	n->listener_made = options->listener_made;
 	n->listener_arg = options->listener_arg;
 	handles_init(n);
-	n->own_polls = calloc(1, sizeof(*n->own_polls));
+	n->own_polls = calloc(OWN_POLLS_BESIDE, sizeof(*n->own_polls));
 	if (n->own_polls && points_init(n, options) == 0)
 		return n;
 	free(n->own_polls);
@@ -141,6 +142,27 @@ static int open_proc(struct notify *n, struct error *err)
 	return n->proc_fd < 0 ? error_errno(err, errno, "cannot open /proc") : 0;
 }
 
+/* What is asked about paths and files begins at its root and its mounts. */
+static int look_around(struct notify *n, const struct notify_task *t, const char *whose, struct error *err)
+{
+	int r;
+
+	r = paths_init(n, t->tid);
+	if (r < 0)
+		return error_errno(err, -r, "cannot open the %s's root directory", whose);
+	r = objects_init(n, t->tid);
+	return r < 0 ? error_errno(err, -r, "cannot read the %s's mounts", whose) : 0;
+}
+
+static int begin_without_first(struct notify *n, struct error *err)
+{
+	struct notify_task *t = notify_find(&n->guest, 0);
+
+	t->where = WHERE_OUTSIDE;
+	clockpage_init(n);
+	return look_around(n, t, "guest", err);
+}
+
 static int attach(struct notify *n, const struct backend_options *options, pid_t guest_pid, struct error *err)
 {
 	int r;
@@ -151,14 +173,14 @@ static int attach(struct notify *n, const struct backend_options *options, pid_t
 	r = surroundings_take(n, options, guest_pid, err);
 	if (r < 0)
 		return r;
-	r = n->seized_early == guest_pid ? 0 : companion_seize(guest_pid);
+	r = n->seized_early == guest_pid || options->first_waits ? 0 : companion_seize(guest_pid);
 	if (r < 0)
 		return error_errno(err, -r, "cannot trace the guest (ptrace of process %d)", (int)guest_pid);
 	r = first_task(n, guest_pid);
 	if (r < 0)
 		return error_errno(err, -r, "cannot read the guest's ids in /proc/%d/status", (int)guest_pid);
 	handles_note_outside(n, guest_pid, options->outside_fds);
-	return 0;
+	return options->first_waits ? begin_without_first(n, err) : 0;
 }
 
 int backend_attach(const struct backend_options *options, pid_t guest_pid, struct guest **ret_guest, struct error *err)
@@ -256,14 +278,25 @@ int backend_start(struct guest *g, struct error *err)
 	if (r < 0)
 		return r;
 	clockpage_init(n);
-	r = paths_init(n, t->tid);
+	r = look_around(n, t, "guest", err);
 	if (r < 0)
-		return error_errno(err, -r, "cannot open the guest's root directory");
-	r = objects_init(n, t->tid);
-	if (r < 0)
-		return error_errno(err, -r, "cannot read the guest's mounts");
+		return r;
 	r = companion_go(t->tid, 0);
 	return r < 0 ? error_errno(err, -r, "the guest cannot go on") : 0;
+}
+
+int backend_first_seize(struct guest *g, struct error *err)
+{
+	struct notify *n = notify_of(g);
+	struct notify_task *t = notify_find(g, 0);
+	int r;
+
+	r = t && t->where == WHERE_OUTSIDE ? companion_seize(t->tid) : -ESRCH;
+	if (r < 0)
+		return error_errno(err, -r, "cannot trace the guest");
+	t->where = WHERE_RUNNING;
+	n->first_pidfd = -1;
+	return 0;
 }
 
 /*
@@ -280,12 +313,9 @@ static int begin_adopted(struct notify *n, const struct adopted *adopted, bool o
 		return error_set(err, ESRCH, "the container's process is gone");
 	if (own_filter)
 		clockpage_init(n);
-	r = paths_init(n, t->tid);
+	r = look_around(n, t, "container", err);
 	if (r < 0)
-		return error_errno(err, -r, "cannot open the container's root directory");
-	r = objects_init(n, t->tid);
-	if (r < 0)
-		return error_errno(err, -r, "cannot read the container's mounts");
+		return r;
 	t->where = WHERE_CALL;
 	t->cookie = adopted->cookie;
 	t->call_nr = event.call.nr;

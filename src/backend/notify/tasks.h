@@ -32,6 +32,7 @@ enum task_where {
 	WHERE_CALL,
 	WHERE_STOP,
 	WHERE_LISTEN,
+	WHERE_OUTSIDE, /* the first one, before its start: not traced */
 	WHERE_DEAD,
 };
 

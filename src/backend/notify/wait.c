@@ -204,12 +204,27 @@ size_t notify_own_polls(const struct notify *n, struct pollfd *fds)
 	for (size_t i = 0; i < n->n_listeners; i++)
 		fds[i] = (struct pollfd){ .fd = n->listeners[i], .events = POLLIN };
 	fds[n->n_listeners] = (struct pollfd){ .fd = n->signal_fd, .events = POLLIN };
-	return n->n_listeners + 1;
+	if (n->first_pidfd < 0)
+		return n->n_listeners + 1;
+	fds[n->n_listeners + 1] = (struct pollfd){ .fd = n->first_pidfd, .events = POLLIN };
+	return n->n_listeners + 2;
+}
+
+/* It was not started, and is somebody else's to reap, who alone learns how it has ended. */
+static int bury_first(struct notify *n)
+{
+	const struct notify_task *t = notify_find(&n->guest, 0);
+	int r;
+
+	n->first_pidfd = -1;
+	r = t ? bury(n, t->tid, SIGKILL) : 0;
+	return r < 0 ? r : deaths_report(&n->deaths, &n->queue);
 }
 
 int notify_take(struct notify *n, const struct pollfd *fds)
 {
 	size_t signals = n->n_listeners;
+	bool first_ended = n->first_pidfd >= 0 && fds[signals + 1].revents;
 	int r = 0;
 
 	for (size_t i = 0; r >= 0 && i < signals; i++) {
@@ -220,6 +235,8 @@ int notify_take(struct notify *n, const struct pollfd *fds)
 	}
 	if (r >= 0 && (fds[signals].revents & POLLIN))
 		r = notify_take_signals(n);
+	if (r >= 0 && first_ended)
+		r = bury_first(n);
 	return r < 0 ? r : 0;
 }
 

@@ -59,7 +59,7 @@ static void find_subject(struct procfs_view *view)
 	}
 }
 
-/* Process 1 when it is not the guest's: files that every process has are there, and most are closed. */
+/* Process 1 when it is not the guest's, and who has not executed the guest's program yet: files that every process has are there, and most are closed. */
 static const struct procfs_row *find_of_init(const struct procfs_view *view)
 {
 	static const struct procfs_row closed = { .action = PROCFS_REFUSE, .error = EACCES };
@@ -75,7 +75,7 @@ static const struct procfs_row *find_of_task(struct procfs_view *view)
 	find_subject(view);
 	if (take_word(&view->rest, "net/")) /* one network for all, process 1 included */
 		return look_up(&procfs_net_table, view->rest);
-	if (!view->process && !process_find(view->e, view->pid))
+	if (!view->process || view->process->foreign)
 		return find_of_init(view);
 	return look_up(&procfs_task_table, view->rest);
 }

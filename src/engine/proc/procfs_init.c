@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files of /proc about process 1, when it is the supervisor's: an init that does nothing but reap. */
+/*
+ * Files of /proc about process 1, when it is the supervisor's: an init that does nothing but reap. The same of a process that somebody outside has made
+ * and that waits to execute the guest's program.
+ */
 #include <errno.h>
 
 #include "base/cleanup.h"
@@ -8,15 +11,25 @@
 #include "engine/proc/procfs.h"
 #include "engine/proc/procfs_rows.h"
 
-#define INIT_STAT \
-	"1 (init) S 0 1 1 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0 0 8192000 1024 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 " \
-	"17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
+static int init_pid(const struct procfs_view *view)
+{
+	return view->tid ? view->tid : view->pid;
+}
+
+static int make_init_stat(const struct procfs_view *view, FILE *out)
+{
+	int pid = init_pid(view);
+
+	fprintf(out, "%d (init) S 0 %d %d 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0 0 8192000 1024 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 "
+		     "17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n", pid, pid, pid);
+	return 0;
+}
 
 static int make_init_status(const struct procfs_view *view, FILE *out)
 {
 	static const char template[] =
-		"Name:\tinit\nUmask:\t0022\nTgid:\t1\nPid:\t1\nPPid:\t0\nUid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\nGroups:\t \n"
-		"NStgid:\t1\nNSpid:\t1\nNSpgid:\t1\nNSsid:\t1\nVmPeak:\t    8000 kB\nVmSize:\t    8000 kB\n"
+		"Name:\tinit\nUmask:\t0022\nTgid:\t%1$d\nPid:\t%1$d\nPPid:\t0\nUid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\nGroups:\t \n"
+		"NStgid:\t%1$d\nNSpid:\t%1$d\nNSpgid:\t%1$d\nNSsid:\t%1$d\nVmPeak:\t    8000 kB\nVmSize:\t    8000 kB\n"
 		"VmLck:\t       0 kB\nVmPin:\t       0 kB\nVmData:\t     200 kB\nVmStk:\t     132 kB\nVmExe:\t     100 kB\n"
 		"VmLib:\t    2000 kB\nSigPnd:\t0000000000000000\nShdPnd:\t0000000000000000\nSigBlk:\t0000000000000000\n"
 		"SigIgn:\t0000000000000000\nSigCgt:\t0000000000000000\nCapInh:\t0000000000000000\n"
@@ -24,15 +37,17 @@ static int make_init_status(const struct procfs_view *view, FILE *out)
 		"CapAmb:\t0000000000000000\nNoNewPrivs:\t0\n";
 	struct procfs_view init = *view;
 	struct task task = { .state = TASK_BLOCKED };
+	char text[sizeof(template) + 64];
 
-	init.text = piece_of(template);
+	(void)snprintf(text, sizeof(text), template, init_pid(view));
+	init.text = piece_of(text);
 	init.task = &task;
 	task_traits_init(&task.traits, machine_cpus(view->e));
 	return procfs_filter_status(&init, out);
 }
 
 static const struct procfs_row init_rows[] = {
-	ROW_TEXT("stat", INIT_STAT),
+	ROW_MAKE("stat", make_init_stat),
 	ROW_MAKE("status", make_init_status),
 	ROW_TEXT("statm", "2000 1024 768 25 0 83 0\n"),
 	ROW_TEXT("comm", "init\n"),

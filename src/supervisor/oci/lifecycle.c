@@ -113,8 +113,9 @@ static int check_startable(enum oci_status status, struct error *err)
 	switch (status) {
 	case OCI_CREATED:
 		return 0;
-	case OCI_RUNNING:
 	case OCI_PAUSED:
+		return error_set(err, EBUSY, "cannot start a container in the paused state");
+	case OCI_RUNNING:
 		return error_set(err, EBUSY, "cannot start an already running container");
 	case OCI_STOPPED:
 		return error_set(err, ESRCH, "cannot start a container that has stopped");

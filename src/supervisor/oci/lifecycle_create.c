@@ -323,6 +323,7 @@ static int make_container(struct creation *c, struct error *err)
 	filters_use(&c->filters, spec);
 	spec->outlive = true;
 	spec->traceable = !c->untrapped && geteuid() != 0;
+	spec->shielded = container_may_shield();
 	spec->no_pivot = c->request->no_pivot;
 	set_hooks(c);
 	return container_create(spec, &c->container, err);

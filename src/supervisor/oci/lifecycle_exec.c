@@ -160,16 +160,14 @@ static int choose_process(struct joining *j, struct error *err)
 
 /* ---- joining ---- */
 
-static int check_status(enum oci_status status, bool untrapped, struct error *err)
+static int check_status(enum oci_status status, struct error *err)
 {
 	switch (status) {
 	case OCI_RUNNING:
+	case OCI_CREATED:
 		return 0;
 	case OCI_PAUSED:
-		return error_set(err, EBUSY, "cannot exec in a paused container");
-	case OCI_CREATED:
-		/* nobody has a turn before the first program has */
-		return untrapped ? 0 : error_set(err, EINVAL, "cannot exec in a container that has not been started");
+		return error_set(err, EBUSY, "cannot exec in a paused container (use --ignore-paused to override)");
 	case OCI_CREATING:
 	case OCI_STOPPED:
 	case OCI_STATUS_NONE:
@@ -228,7 +226,7 @@ static int open_container(const struct runtime *rt, struct joining *j, struct er
 	r = open_when_resumed(rt, j, err);
 	if (r < 0)
 		return r;
-	r = check_status(state_status(&j->state), j->state.untrapped, err);
+	r = check_status(state_status(&j->state), err);
 	if (r == 0)
 		r = load_options(j, err);
 	return r < 0 ? r : load_config(&j->dir, &j->cfg, err);
@@ -305,6 +303,7 @@ static int make_process(struct joining *j, struct error *err)
 	}
 	spec->outlive = true;
 	spec->traceable = !j->state.untrapped && geteuid() != 0;
+	spec->shielded = container_may_shield();
 	spec->keep_console = true;
 	return container_create_inside(spec, j->state.init.pid, &j->container, err);
 }

@@ -47,30 +47,37 @@ static int check_pausable(enum oci_status status, bool untrapped, struct error *
 	(void)untrapped;
 	if (status == OCI_PAUSED)
 		return error_set(err, EALREADY, "container already paused");
-	return status == OCI_RUNNING ? 0 : container_not_running(err);
+	return status == OCI_RUNNING || status == OCI_CREATED ? 0 : container_not_running(err);
 }
 
 static int check_resumable(enum oci_status status, bool untrapped, struct error *err)
 {
-	if (status == OCI_PAUSED || (status == OCI_RUNNING && !untrapped))
+	if (status == OCI_PAUSED || ((status == OCI_RUNNING || status == OCI_CREATED) && !untrapped))
 		return 0;
 	return error_set(err, EINVAL, "container not paused");
 }
 
-/* What the two do: when they may, with a supervisor, and what the container is then. */
+/* What the two do: when they may, and with a supervisor. */
 static const struct pausing {
 	int (*check)(enum oci_status status, bool untrapped, struct error *err);
 	int (*trapped)(const struct state_dir *dir, const struct cgroup *cgroup, struct error *err);
 	bool frozen;
-	enum oci_status becomes;
-} pausing = { check_pausable, pause_trapped, true, OCI_PAUSED },
-  resuming = { check_resumable, resume_trapped, false, OCI_RUNNING };
+} pausing = { check_pausable, pause_trapped, true },
+  resuming = { check_resumable, resume_trapped, false };
+
+/* One that was paused before its start is what it was. */
+static enum oci_status becomes(const struct pausing *p, const struct state_dir *dir)
+{
+	if (p->frozen)
+		return OCI_PAUSED;
+	return state_dir_is_started(dir) ? OCI_RUNNING : OCI_CREATED;
+}
 
 static int change(const struct pausing *p, const struct runtime *rt, const char *id, struct error *err)
 {
 	_cleanup_known_ struct known known = KNOWN_NONE;
 	_cleanup_cgroup_ struct cgroup *cgroup = NULL;
-	enum oci_status status;
+	enum oci_status status, then;
 	int r;
 
 	r = known_open(&known, rt, id, err);
@@ -82,7 +89,8 @@ static int change(const struct pausing *p, const struct runtime *rt, const char 
 		return r;
 	cgroup = cgroup_of_state(&known.state);
 	r = known.state.untrapped ? freeze(cgroup, p->frozen, err) : p->trapped(&known.dir, cgroup, err);
-	return r < 0 && (r != -EALREADY || status == p->becomes) ? r : known_set_status(&known, p->becomes, err);
+	then = becomes(p, &known.dir);
+	return r < 0 && (r != -EALREADY || status == then) ? r : known_set_status(&known, then, err);
 }
 
 int lifecycle_pause(const struct runtime *rt, const char *id, struct error *err)

@@ -207,6 +207,11 @@ void state_mark_started(int dir_fd)
 	(void)fd;
 }
 
+bool state_dir_is_started(const struct state_dir *dir)
+{
+	return faccessat(dir->fd, STARTED_FILE, F_OK, 0) == 0;
+}
+
 int state_dir_read(const struct state_dir *dir, struct oci_runtime_state *state, struct error *err)
 {
 	_cleanup_free_ char *text = NULL, *name = NULL;
@@ -223,7 +228,7 @@ int state_dir_read(const struct state_dir *dir, struct oci_runtime_state *state,
 		return error_errno(err, ENOMEM, "%s", dir->path);
 	}
 	r = oci_runtime_state_parse(text, len, name, state, err);
-	if (r == 0 && state->status == OCI_CREATED && faccessat(dir->fd, STARTED_FILE, F_OK, 0) == 0)
+	if (r == 0 && state->status == OCI_CREATED && state_dir_is_started(dir))
 		state->status = OCI_RUNNING;
 	return r;
 }
@@ -323,6 +328,22 @@ bool process_ref_lives(const struct oci_process_ref *ref)
 	char state;
 
 	return ref->pid > 0 && read_stat(ref->pid, &state, &start) == 0 && start == ref->start && state != 'Z' && state != 'X';
+}
+
+/* The kernel's flag, field 9 of /proc/PID/stat */
+bool process_is_ending(int pid)
+{
+	enum { EXITING = 0x4 };
+	_cleanup_free_ char *text = NULL;
+	char path[32], *p;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (fd_read_file(AT_FDCWD, path, 4096, &text, NULL) < 0)
+		return true;
+	p = strrchr(text, ')');
+	for (int field = 2; p && field < 9; field++)
+		p = strchr(p + 1, ' ');
+	return p && strtoul(p + 1, NULL, 10) & EXITING;
 }
 
 int process_ref_open(const struct oci_process_ref *ref)

@@ -65,6 +65,7 @@ int state_dir_write(const struct state_dir *dir, const struct oci_runtime_state 
  * reads the state heeds it.
  */
 void state_mark_started(int dir_fd);
+bool state_dir_is_started(const struct state_dir *dir);
 
 /* -ENOENT without a message when there is no state.json yet. */
 int state_dir_read(const struct state_dir *dir, struct oci_runtime_state *state, struct error *err);
@@ -87,6 +88,9 @@ struct oci_process_ref process_ref(int pid);
 
 /* It runs: it exists, is the same, and no zombie. */
 bool process_ref_lives(const struct oci_process_ref *ref);
+
+/* It does not run any more, though process 1 of a pid namespace is not gone before all others in it are reaped. */
+bool process_is_ending(int pid);
 
 /* A pidfd of the process, -ESRCH when it does not live. */
 int process_ref_open(const struct oci_process_ref *ref);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -32,11 +33,19 @@ enum { GUARDIAN_DIED = SIGHUP, REQUEST_CAME = SIGIO };
 
 /* ---- the supervisor ---- */
 
+/* Whoever wants to join before the start is why the engine begins: it is there when he is served. */
+struct joiner {
+	struct control_request request;
+	int connection, channel; /* -1: there is none, or none any more */
+};
+
 struct supervisor {
 	const struct supervise_request *request;
 	int guardian; /* socket to it */
 	int starter;  /* connection of whoever asked for the start and has no answer yet, or -1 */
-	int init_pidfd;
+	int init_pid, init_pidfd;
+	bool paused;  /* before the engine is there */
+	struct joiner joiner;
 };
 
 static void answer_starter(struct supervisor *s, const struct error *err, int status)
@@ -54,11 +63,31 @@ static void refuse(int connection, int code, const char *why)
 	control_answer(connection, &err, EXIT_CODE_TOOL);
 }
 
-/* A request before the start. True when it is the start. */
+static void serve_pausing(struct supervisor *s, bool pause, int connection)
+{
+	if (s->paused == pause) {
+		refuse(connection, EALREADY, pause ? "container already paused" : "container not paused");
+		return;
+	}
+	s->paused = pause;
+	control_answer(connection, NULL, 0);
+}
+
+/* A request before the start. True when the engine is to begin: it is the start, or a process joins. */
 static bool serve_created(struct supervisor *s, const struct control_request *request, int connection, int attached)
 {
+	bool start = request->verb == CONTROL_START;
 	struct error err = { 0 };
 
+	if (s->paused && (start || request->verb == CONTROL_JOIN)) {
+		cleanup_close(&attached);
+		refuse(connection, EBUSY, start ? "cannot start a container in the paused state" : "cannot exec in a paused container");
+		return false;
+	}
+	if (request->verb == CONTROL_JOIN && attached >= 0 && !s->request->untrapped) {
+		s->joiner = (struct joiner){ *request, connection, attached };
+		return true;
+	}
 	cleanup_close(&attached);
 	switch ((enum control_verb)request->verb) {
 	case CONTROL_START:
@@ -71,15 +100,17 @@ static bool serve_created(struct supervisor *s, const struct control_request *re
 		return false;
 	case CONTROL_PAUSE:
 	case CONTROL_RESUME:
+		serve_pausing(s, request->verb == CONTROL_PAUSE, connection);
+		return false;
 	case CONTROL_JOIN:
 		break;
 	}
-	refuse(connection, EINVAL, "the container has not been started");
+	refuse(connection, EINVAL, "a channel is missing");
 	return false;
 }
 
 /*
- * 0: the start was asked for. -ESRCH: container or guardian are gone, or the creator is, in the middle of it: then nobody may know of us, for it is
+ * 0: the start was asked for, or a process joins before it. -ESRCH: container or guardian are gone, or the creator is, in the middle of it: then nobody may know of us, for it is
  * the creator that writes our number down.
  */
 static int wait_for_start(struct supervisor *s)
@@ -127,25 +158,47 @@ static void on_executed(void *arg)
 
 static int serve_paused(struct supervisor *s, struct run *run, struct error *err);
 
+static void serve_join(struct run *run, struct joiner joiner)
+{
+	struct error err = { 0 };
+	int status = EXIT_CODE_TOOL;
+
+	(void)run_join(run, joiner.request.number, joiner.channel, joiner.request.preserved, &status, &err);
+	control_answer(joiner.connection, &err, status);
+}
+
+/* Until the program is loaded whoever asks waits; when that fails, the run ends, and with it his waiting. */
+static int serve_start(struct supervisor *s, struct run *run, bool paused, int connection, struct error *err)
+{
+	if (!run_is_waiting(run)) {
+		refuse(connection, EINVAL, "cannot start an already running container");
+		return 0;
+	}
+	if (paused) {
+		refuse(connection, EBUSY, "cannot start a container in the paused state");
+		return 0;
+	}
+	s->starter = connection;
+	return run_start(run, err);
+}
+
 /* One request while the container runs. As run_host.signal. */
 static int serve(struct supervisor *s, struct run *run, bool paused, const struct control_request *request, int connection,
 		 int attached, bool *ret_resumed, struct error *err)
 {
-	struct error said = { 0 };
-	int r = 0, status = EXIT_CODE_TOOL;
+	int r = 0;
 
 	switch ((enum control_verb)request->verb) {
 	case CONTROL_SIGNAL:
 		r = run_send_signal(run, request->all ? 0 : request->number, err);
-		control_answer(connection, r < 0 ? err : NULL, status);
+		control_answer(connection, r < 0 ? err : NULL, EXIT_CODE_TOOL);
 		return r;
 	case CONTROL_JOIN:
 		if (attached < 0) {
 			refuse(connection, EINVAL, "a channel is missing");
 			return 0;
 		}
-		(void)run_join(run, request->number, attached, request->preserved, &status, &said);
-		control_answer(connection, &said, status);
+		serve_join(run, (struct joiner){ *request, connection, attached });
 		return 0;
 	case CONTROL_PAUSE:
 		if (paused) {
@@ -162,8 +215,7 @@ static int serve(struct supervisor *s, struct run *run, bool paused, const struc
 			refuse(connection, EALREADY, "container not paused");
 		return 0;
 	case CONTROL_START:
-		refuse(connection, EINVAL, "cannot start an already running container");
-		return 0;
+		return serve_start(s, run, paused, connection, err);
 	}
 	refuse(connection, EINVAL, "unknown request");
 	return 0;
@@ -182,13 +234,32 @@ static int serve_all(struct supervisor *s, struct run *run, bool paused, bool *r
 	return r;
 }
 
+static int watch_deaths(void)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGCHLD);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* When process 1 has been killed, it waits for the others to be reaped, which is done when the run goes on. */
+static bool is_over(const struct supervisor *s, int deaths)
+{
+	struct signalfd_siginfo info;
+
+	return read(deaths, &info, sizeof(info)) > 0 && process_is_ending(s->init_pid);
+}
+
 /* Whoever wants to go on waits for us: nobody does, and no time passes, until the container is resumed or dead. */
 static int serve_paused(struct supervisor *s, struct run *run, struct error *err)
 {
+	_cleanup_close_ int deaths = watch_deaths();
 	struct pollfd polls[] = {
 		{ .fd = s->request->control_fd, .events = POLLIN },
 		{ .fd = s->init_pidfd, .events = POLLIN },
 		{ .fd = s->guardian, .events = POLLIN },
+		{ .fd = deaths, .events = POLLIN },
 	};
 	uint64_t since = host_clock_ns();
 	bool resumed = false;
@@ -197,12 +268,13 @@ static int serve_paused(struct supervisor *s, struct run *run, struct error *err
 	while (r == 0 && !resumed) {
 		if (poll(polls, ARRAY_SIZE(polls), -1) < 0)
 			continue;
-		if (polls[1].revents)
-			return 0;
 		if (polls[2].revents)
 			return 1;
+		if (polls[1].revents || (polls[3].revents && is_over(s, deaths)))
+			break;
 		r = serve_all(s, run, true, &resumed, err);
 	}
+	(void)kill(getpid(), SIGCHLD); /* those that were looked at here */
 	run_was_paused(run, host_clock_ns() - since);
 	/* Requests that came behind the one that resumed have had their signal. */
 	resumed = false;
@@ -218,7 +290,13 @@ static int on_signal(void *arg, struct run *run, int signo, struct error *err)
 		log_error("ended from outside, by signal %d", signo);
 		return 1;
 	}
-	return signo == REQUEST_CAME ? serve_all(s, run, false, &resumed, err) : 0;
+	if (signo != REQUEST_CAME)
+		return 0;
+	if (s->joiner.connection >= 0) {
+		serve_join(run, s->joiner);
+		s->joiner.connection = -1;
+	}
+	return serve_all(s, run, false, &resumed, err);
 }
 
 /* From now on a request at the socket is a signal to us. Those that came before are made up for. */
@@ -271,6 +349,7 @@ static void run_trapped(struct supervisor *s)
 		.signal = on_signal,
 		.listener_made = on_listener,
 		.executed = on_executed,
+		.first_waits = s->starter < 0,
 		.arg = s,
 	};
 	struct observed ob = OBSERVED_NOTHING;
@@ -295,6 +374,8 @@ static void run_trapped(struct supervisor *s)
 	if (r == 0 && s->starter >= 0)
 		(void)error_set(&err, ECANCELED, "the container ended before its program was loaded");
 	answer_starter(s, &err, ob.result.exit_code);
+	if (s->joiner.connection >= 0)
+		control_answer(s->joiner.connection, &err, ob.result.exit_code);
 	container_destroy(s->request->container);
 }
 
@@ -323,12 +404,13 @@ static void run_untrapped(struct supervisor *s)
 	answer_starter(s, &err, c->failure_status);
 }
 
-static void start(struct supervisor *s)
+/* What has begun: the container's program, or one that has joined before it. */
+static void begin(struct supervisor *s)
 {
 	struct container *c = s->request->container;
 	struct error err = { 0 };
 
-	if (container_run_start_hook(s->request->bundle->request.spec, c, &err) < 0) {
+	if (s->starter >= 0 && container_run_start_hook(s->request->bundle->request.spec, c, &err) < 0) {
 		answer_starter(s, &err, EXIT_CODE_TOOL);
 		guardian_kill_container(s->init_pidfd);
 		return;
@@ -354,7 +436,9 @@ static int enter_users(const struct supervise_request *request)
 
 static _Noreturn void supervisor_main(const struct supervise_request *request, int guardian, pid_t parent)
 {
-	struct supervisor s = { .request = request, .guardian = guardian, .starter = -1, .init_pidfd = request->container->init_pidfd };
+	struct supervisor s = { .request = request, .guardian = guardian, .starter = -1, .init_pid = request->container->init_pid,
+				.init_pidfd = request->container->init_pidfd,
+				.joiner = { .connection = -1 } };
 	int keep[] = { guardian, request->dir_fd, request->control_fd, request->creator_fd, request->log_fd, request->container->channel,
 		       request->container->init_pidfd, request->container->guest_pidfd };
 	int r;
@@ -370,7 +454,7 @@ static _Noreturn void supervisor_main(const struct supervise_request *request, i
 		(void)pidfd_send_signal(s.init_pidfd, SIGKILL, NULL, 0);
 		_exit(0);
 	}
-	start(&s);
+	begin(&s);
 	_exit(0);
 }
 
