@@ -190,6 +190,23 @@ container runc with renewed
 ok "a new agent after a killed one" cmp -s out.renewed out.runc-1
 stop_agent
 
+# The host's name where the engine has not asked the hook precreate: one that it has drawn is "hermit", and stays in the engine's files, which is
+# reported; one that somebody has given is the container's.
+start_agent
+bundle named hook 'cat /proc/sys/kernel/hostname'
+in_bundle named given '.hostname = "given"'
+for runtime in runc crun; do
+	command -v $runtime >/dev/null || continue
+	in_bundle named drawn ".hostname = \"drawn-$runtime-by-the\""
+	container $runtime drawn drawn-$runtime-by-the-engine
+	ok "$runtime: a drawn name: the host's" [ "$(cat out.drawn-$runtime-by-the-engine)" = hermit ]
+	ok "$runtime: a drawn name is reported" grep -q '^hermit: not promised: HOSTNAME, /etc/hostname and /etc/hosts: they have a name that is drawn' reports/drawn-$runtime-by-the-engine.txt
+	container $runtime given given-$runtime
+	ok "$runtime: a given name: the host's" [ "$(cat out.given-$runtime)" = given ]
+	ok "$runtime: a given name: nothing is reported" [ "$(grep -c HOSTNAME reports/given-$runtime.txt)" = 0 ]
+done
+stop_agent
+
 # Namespaces that a container has not got.
 start_agent
 in_bundle quick bare 'del(.hostname) | .linux.namespaces |= map(select(.type == "mount" or .type == "pid"))'
