@@ -81,6 +81,25 @@ for round in 1 2; do
 	equal 0 "$code" "round $round: the agent ends well"
 	ok "round $round: the socket is the unit's, and stays" [ -S socket ]
 done
+
+# A runtime that has connected, and has not said anything yet, when the agent is told to end: it has no container that could have failed.
+rm -f reports/metrics.prom
+echo start >&7
+read -r agent <&8
+mkfifo silence
+python3 -c 'import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); print(s.recv(1), flush=True)' "$work/socket" >silence &
+exec 9<silence
+becomes running 1
+kill "$agent"
+read -r code <&8
+equal 0 "$code" "silence: the agent ends well"
+read -r -t "$(at_most 60)" said <&9
+equal "b''" "$said" "silence: the runtime is told"
+exec 9<&-
+becomes running 0
+equal "0 0 0" "$(metric connections_total) $(metric ended_total) $(metric failed_total)" "silence: nothing is counted"
+ok "silence: nothing is said" [ "$(grep -c 'was killed by signal' activator.err)" = 0 ]
+
 exec 7>&- 8<&-
 wait "$activator"
 activator='' agent=''

@@ -195,7 +195,8 @@ static void reap_all(struct agent *a)
 		for (size_t i = 0; i < a->n_children; i++)
 			if (a->children[i] == pid)
 				a->children[i] = a->children[--a->n_children];
-		if (WIFSIGNALED(status)) {
+		/* one that is told to end before its runtime has said a word has no container */
+		if (WIFSIGNALED(status) && !(a->ending && WTERMSIG(status) == SIGTERM)) {
 			a->counts->ended++;
 			a->counts->failed++;
 			log_error("the supervisor %d of a container was killed by signal %d, and the container with it", (int)pid,
