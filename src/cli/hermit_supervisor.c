@@ -69,6 +69,11 @@ static bool asks_for_help(const char *word)
 	return !strcmp(word, "--help") || !strcmp(word, "-h");
 }
 
+static bool is_unknown(const char *word)
+{
+	return word[0] != '-' && strcmp(word, "help") != 0 && !command_find(&table, word);
+}
+
 int main(int argc, char **argv)
 {
 	struct error err = { 0 };
@@ -89,5 +94,7 @@ int main(int argc, char **argv)
 	if (command < argc && enters_a_container(argv[command]) && container_protect_program(argv, &err) < 0)
 		return oci_fail(&err, OCI_EXIT_FAILURE);
 	oci_note_command(argc - command, argv + command);
+	if (command < argc && is_unknown(argv[command]))
+		return oci_unknown_command(&table, argv[command]);
 	return command_dispatch(&table, argc - command, argv + command);
 }

@@ -65,12 +65,10 @@ int cgroup_pids(const struct cgroup *cgroup, pid_t **ret, size_t *ret_n, struct 
 /* Sends the signal to everything in it. SIGKILL reaches also what is forked meanwhile. */
 int cgroup_signal(const struct cgroup *cgroup, int signo, struct error *err);
 
-/* What has been used; what the layout does not count is not set. */
-struct cgroup_stats {
-	struct oci_u64 cpu_ns, memory, memory_peak, memory_limit, memory_failures, pids, pids_limit;
-};
-
-void cgroup_read_stats(const struct cgroup *cgroup, struct cgroup_stats *ret);
+/* What a file of this controller says (version 2: "" is none in particular); the caller's. NULL: it is not there. */
+char *cgroup_read_text(const struct cgroup *cgroup, const char *controller, const char *file);
+bool cgroup_has(const struct cgroup *cgroup, const char *controller);
+bool cgroup_is_unified(const struct cgroup *cgroup); /* version 2 */
 
 /* Removes the directories. Waits a moment for processes that are on their way out. -EBUSY if some stay. */
 int cgroup_remove(const struct cgroup *cgroup, struct error *err);

@@ -52,6 +52,7 @@ char *cgroup_path_of_process(pid_t pid, const char *word);
 
 /* What the files say about processor time; quota -1: no limit. False: they cannot be read. */
 bool cgroup_read_bandwidth(const struct cgroup *cgroup, int64_t *quota_us, uint64_t *period_us);
+bool cgroup_read_memory_limit(const struct cgroup *cgroup, int64_t *bytes);
 
 /* All hierarchies of the host, each with this path. *cgroup is zeroed before. */
 int cgroup_discover(struct cgroup *cgroup, const char *path, struct error *err);

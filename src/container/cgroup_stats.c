@@ -13,7 +13,7 @@
 
 enum { FILE_LIMIT = 1 << 20 };
 
-static char *read_file(const struct cgroup *cgroup, const char *controller, const char *file)
+char *cgroup_read_text(const struct cgroup *cgroup, const char *controller, const char *file)
 {
 	const struct cgroup_hierarchy *h = cgroup_find(cgroup, controller);
 	_cleanup_free_ char *path = NULL;
@@ -24,64 +24,34 @@ static char *read_file(const struct cgroup *cgroup, const char *controller, cons
 	return fd_read_file(AT_FDCWD, path, FILE_LIMIT, &text, NULL) < 0 ? NULL : text;
 }
 
-/* "max" and what is not there are no value. */
-static void take_number(const struct cgroup *cgroup, const char *controller, const char *file, struct oci_u64 *ret)
+bool cgroup_is_unified(const struct cgroup *cgroup)
 {
-	_cleanup_free_ char *text = read_file(cgroup, controller, file);
+	return cgroup->unified;
+}
+
+bool cgroup_has(const struct cgroup *cgroup, const char *controller)
+{
+	return cgroup_find(cgroup, controller) != NULL;
+}
+
+bool cgroup_read_memory_limit(const struct cgroup *cgroup, int64_t *bytes)
+{
+	_cleanup_free_ char *text = cgroup_read_text(cgroup, "memory", cgroup->unified ? "memory.max" : "memory.limit_in_bytes");
+	uint64_t value;
 
 	if (!text)
-		return;
+		return false;
 	text[strcspn(text, "\n")] = '\0';
-	ret->set = parse_u64(text, &ret->value) == 0;
-}
-
-/* The number after "key " at the beginning of a line, times `unit`. */
-static void take_field(const char *text, const char *key, uint64_t unit, struct oci_u64 *ret)
-{
-	size_t len = strlen(key);
-
-	for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
-		if (strncmp(line, key, len) != 0 || line[len] != ' ')
-			continue;
-		*ret = (struct oci_u64){ .set = true, .value = strtoull(line + len + 1, NULL, 10) * unit };
-		return;
-	}
-}
-
-static void take_v1(const struct cgroup *cgroup, struct cgroup_stats *ret)
-{
-	take_number(cgroup, "cpuacct", "cpuacct.usage", &ret->cpu_ns);
-	take_number(cgroup, "memory", "memory.usage_in_bytes", &ret->memory);
-	take_number(cgroup, "memory", "memory.max_usage_in_bytes", &ret->memory_peak);
-	take_number(cgroup, "memory", "memory.limit_in_bytes", &ret->memory_limit);
-	take_number(cgroup, "memory", "memory.failcnt", &ret->memory_failures);
-}
-
-static void take_v2(const struct cgroup *cgroup, struct cgroup_stats *ret)
-{
-	_cleanup_free_ char *cpu = read_file(cgroup, "", "cpu.stat");
-
-	take_field(cpu, "usage_usec", 1000, &ret->cpu_ns);
-	take_number(cgroup, "memory", "memory.current", &ret->memory);
-	take_number(cgroup, "memory", "memory.peak", &ret->memory_peak);
-	take_number(cgroup, "memory", "memory.max", &ret->memory_limit);
-}
-
-void cgroup_read_stats(const struct cgroup *cgroup, struct cgroup_stats *ret)
-{
-	*ret = (struct cgroup_stats){ 0 };
-	if (cgroup->unified)
-		take_v2(cgroup, ret);
-	else
-		take_v1(cgroup, ret);
-	take_number(cgroup, "pids", "pids.current", &ret->pids);
-	take_number(cgroup, "pids", "pids.max", &ret->pids_limit);
+	if (parse_u64(text, &value) < 0)
+		return false;
+	*bytes = (int64_t)value;
+	return true;
 }
 
 bool cgroup_read_bandwidth(const struct cgroup *cgroup, int64_t *quota_us, uint64_t *period_us)
 {
-	_cleanup_free_ char *quota = read_file(cgroup, "cpu", cgroup->unified ? "cpu.max" : "cpu.cfs_quota_us");
-	_cleanup_free_ char *period = cgroup->unified ? NULL : read_file(cgroup, "cpu", "cpu.cfs_period_us");
+	_cleanup_free_ char *quota = cgroup_read_text(cgroup, "cpu", cgroup->unified ? "cpu.max" : "cpu.cfs_quota_us");
+	_cleanup_free_ char *period = cgroup->unified ? NULL : cgroup_read_text(cgroup, "cpu", "cpu.cfs_period_us");
 
 	*quota_us = -1;
 	if (!quota || (sscanf(quota, "%" SCNd64, quota_us) != 1 && strncmp(quota, "max", 3) != 0))

@@ -154,12 +154,8 @@ static void complete(const struct cgroup *cgroup, struct oci_resources *r)
 		r->cpu.quota_us = r->cpu.quota_us.set ? r->cpu.quota_us : (struct oci_i64){ .set = true, .value = quota };
 		r->cpu.period_us = r->cpu.period_us.set ? r->cpu.period_us : (struct oci_u64){ .set = true, .value = period };
 	}
-	if (r->memory.swap.set && !r->memory.limit.set) {
-		struct cgroup_stats stats = { 0 };
-
-		cgroup_read_stats(cgroup, &stats);
-		r->memory.limit = (struct oci_i64){ .set = stats.memory_limit.set, .value = (int64_t)stats.memory_limit.value };
-	}
+	if (r->memory.swap.set && !r->memory.limit.set)
+		r->memory.limit.set = cgroup_read_memory_limit(cgroup, &r->memory.limit.value);
 }
 
 int cgroup_systemd_update(const struct cgroup_place *place, const struct oci_resources *resources, struct error *err)

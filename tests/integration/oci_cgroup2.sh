@@ -39,6 +39,12 @@ expect 0 "exec --cgroup"
 ok "exec --cgroup: it is there" grep -qx "$(cat below.pid)" "$group/below/cgroup.procs"
 run rt events --stats two
 ok "events: processor time" jq -e '.data.cpu.usage.total > 0' out
+ok "events: its parts" jq -e '.data.cpu.usage.kernel + .data.cpu.usage.user <= .data.cpu.usage.total and .data.cpu.throttling' out
+equal "blkio cpu cpuset hugetlb intel_rdt memory network_interfaces pids" "$(jq -r '.data | keys | join(" ")' out)" "events: members"
+equal "kernel kernelTCP swap usage" "$(jq -r '.data.memory | keys - ["cache", "raw"] | join(" ")' out)" "events: members of memory"
+if grep -qw hugetlb /sys/fs/cgroup/cgroup.controllers && [ -e /sys/kernel/mm/hugepages/hugepages-2048kB ] && [ -e "$group/hugetlb.2MB.current" ]; then
+	equal '{"failcnt":0}' "$(jq -c '.data.hugetlb["2MB"]' out)" "events: huge pages"
+fi
 if grep -qw pids /sys/fs/cgroup/cgroup.controllers; then
 	run rt update --pids-limit 500 two
 	expect 0 "update"

@@ -17,6 +17,7 @@ run rt run --bundle killed a
 expect 9 "run: a signal that is handled"
 bundle waits 'trap "echo term; exit 7" TERM; echo ready; read x; echo "got $x"; while read x; do :; done'
 # ---- create, start, state ----
+bundle plain0 'read x'
 mkfifo in
 mkfifo in2
 exec 8<>in 9<>in2
@@ -143,7 +144,29 @@ expect_out alive "exec after resume"
 # ---- list, events, features ----
 equal "c created,d running" "$(rt list -f json | jq -r 'map(.id + " " + .status) | sort | join(",")')" "list -f json"
 equal 3 "$(rt list | wc -l)" "list: a line each and a heading"
-equal "stats d" "$(rt events --stats d | jq -r '.type + " " + .id')" "events --stats"
+rt events --stats d >stats
+equal "stats d" "$(jq -r '.type + " " + .id' stats)" "events --stats"
+# names FILE: the members that do not depend on what was used: others have none where they would be 0
+names()
+{
+	jq -r '.data | [paths | map(if type == "number" then "[]" else . end) | join(".")] | unique | .[]' "$1" |
+		grep -vE '^cpu\.throttling\.|^cpu\.usage\.total$|^memory\.cache$|^memory\.(usage|swap|kernel|kernelTCP)\.(usage|max)$|^pids\.limit$|^blkio\.'
+}
+names stats >names.ours
+for member in cpu.throttling cpu.usage.kernel cpu.usage.user cpuset memory.usage.limit memory.usage.failcnt memory.swap.limit memory.kernel.failcnt \
+	memory.kernelTCP.limit pids blkio hugetlb intel_rdt network_interfaces; do
+	ok "events --stats: $member" grep -qx "$member" names.ours
+done
+ok "events --stats: memory" [ "$(jq .data.memory.usage.usage stats)" -gt 0 ]
+ok "events --stats: processes" [ "$(jq .data.pids.current stats)" -ge 1 ]
+if command -v runc >/dev/null && runc --root "$work/runc" run --detach --bundle plain0 runc-stats <in >runc.out 2>&1; then
+	runc --root "$work/runc" events --stats runc-stats >stats.runc
+	runc --root "$work/runc" delete --force runc-stats
+	names stats.runc >names.runc
+	equal "$(cat names.runc)" "$(cat names.ours)" "events --stats: members as runc's"
+else
+	echo "runc cannot be run here: events --stats was not compared with its"
+fi
 ok "features is a document" sh -c "'$supervisor' features | jq -e '.ociVersionMax and (.hooks | length == 6)'" >/dev/null
 # ---- kill ----
 run rt kill d TERM
@@ -191,6 +214,30 @@ run rt delete --force other
 run rt --log log --log-format json state nobody
 equal 1 "$(wc -l <log)" "one line in the log"
 equal "error container does not exist: 'nobody'" "$(jq -r '.level + " " + .msg' log)" "the line"
+# usage errors, too, as with runc; what stands before the command, when --log comes before it
+usage()
+{
+	rm -f log
+	run rt --log log --log-format json "${@:2}"
+	equal 1 "$(wc -l <log)" "one line in the log: ${*:2}"
+	equal "error $1" "$(jq -r '.level + " " + .msg' log)" "the line: ${*:2}"
+	ok "on standard error, too: ${*:2}" grep -qF -- "$1" err
+}
+usage "state: unrecognized option '--nosuch'" state --nosuch x
+expect 1 "an unknown option"
+usage "unrecognized option '--nosuch'" --nosuch state x
+expect 1 "an unknown option before the command"
+usage "exec: unrecognized option '--nosuch'" exec --nosuch x /bin/true
+usage "start: the id of a container is missing: any name for a new one; 'hermit-supervisor list' shows those that there are" start
+usage "update: --memory: 'abc' is no such value" update --memory=abc x
+usage "there is no command 'nosuch'" nosuch
+usage "--cgroup-manager: 'x' is none of cgroupfs, systemd, disabled" --cgroup-manager x list
+rm -f log
+run rt --log log state --nosuch x
+ok "the log as text" grep -qF "state: unrecognized option '--nosuch'" log
+run rt --log log.help state --help
+expect 0 "--help"
+ok "--help is no failure" [ ! -s log.help ]
 rm log
 run rt --log log --log-format=json list
 ok "nothing in the log on success" [ ! -s log ]

@@ -10,7 +10,6 @@
 #include "base/parse.h"
 #include "cli/commands.h"
 #include "cli/oci/oci_arguments.h"
-#include "container/cgroup.h"
 
 enum { KEY_STATS = 0x100, KEY_INTERVAL };
 
@@ -46,29 +45,15 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static json_t *number(const struct oci_u64 *value)
-{
-	return json_integer(value->set ? (json_int_t)value->value : 0);
-}
-
-static json_t *document(const char *id, const struct cgroup_stats *s)
-{
-	return json_pack("{s:s, s:s, s:{s:{s:{s:o}}, s:{s:{s:o, s:o, s:o, s:o}}, s:{s:o, s:o}}}", "type", "stats", "id", id, "data",
-			 "cpu", "usage", "total", number(&s->cpu_ns), "memory", "usage", "limit", number(&s->memory_limit), "usage",
-			 number(&s->memory), "max", number(&s->memory_peak), "failcnt", number(&s->memory_failures), "pids",
-			 "current", number(&s->pids), "limit", number(&s->pids_limit));
-}
-
 static int print_stats(const char *id, struct error *err)
 {
-	struct cgroup_stats stats;
-	json_t *json;
+	json_t *json, *data;
 	int r;
 
-	r = lifecycle_stats(&arg_oci.runtime, id, &stats, err);
+	r = lifecycle_stats(&arg_oci.runtime, id, &data, err);
 	if (r < 0)
 		return r;
-	json = document(id, &stats);
+	json = json_pack("{s:s, s:s, s:o}", "type", "stats", "id", id, "data", data);
 	if (!json || json_dumpf(json, stdout, JSON_COMPACT) < 0 || putchar('\n') < 0 || fflush(stdout) < 0)
 		r = error_errno(err, json ? errno : ENOMEM, "events");
 	json_decref(json);

@@ -6,12 +6,13 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "base/parse.h"
-#include "cli/commands.h"
 #include "config.h"
 #include "oci/features.h"
 
@@ -156,6 +157,84 @@ void oci_note_command(int argc, char **argv)
 		write_log(LOG_LEVEL_DEBUG, words);
 }
 
+/* ---- usage errors ---- */
+
+/*
+ * argp and getopt say them on standard error, and end the program. Who reads the log hears of them too, as with runc: meanwhile standard error is a
+ * file in memory.
+ */
+static struct {
+	int real, file; /* -1: nothing is held back */
+	char text[16384];
+} held = { .real = -1, .file = -1 };
+
+/* What was said comes out as it is, and is in held.text. */
+static void stop_holding(void)
+{
+	ssize_t n;
+
+	held.text[0] = '\0';
+	if (held.real < 0)
+		return;
+	(void)dup2(held.real, STDERR_FILENO);
+	n = pread(held.file, held.text, sizeof(held.text) - 1, 0);
+	held.text[n > 0 ? n : 0] = '\0';
+	(void)fd_write_full(STDERR_FILENO, held.text, strlen(held.text));
+	(void)close(held.real);
+	(void)close(held.file);
+	held.real = held.file = -1;
+}
+
+/* The program ends while it is held: its first line is the error, behind the program's name. */
+static void log_what_was_held(void)
+{
+	static const char name[] = "hermit-supervisor";
+	char *line = held.text, *after;
+
+	stop_holding();
+	if (!*line || !arg_oci.log)
+		return;
+	line[strcspn(line, "\n")] = '\0';
+	after = strstr(line, name);
+	if (after)
+		line = after + sizeof(name) - 1 + strspn(after + sizeof(name) - 1, ": ");
+	write_log(LOG_LEVEL_ERROR, line);
+}
+
+static void hold_errors(void)
+{
+	static bool registered;
+
+	registered = registered || atexit(log_what_was_held) == 0;
+	held.file = registered ? memfd_create("errors", MFD_CLOEXEC) : -1;
+	held.real = held.file < 0 ? -1 : fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (held.real >= 0 && dup2(held.file, STDERR_FILENO) == STDERR_FILENO)
+		return;
+	cleanup_close(&held.real);
+	cleanup_close(&held.file);
+	held.real = held.file = -1;
+}
+
+static error_t parse_held(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
+{
+	error_t r;
+
+	hold_errors();
+	r = argp_parse(argp, argc, argv, flags, NULL, input);
+	stop_holding();
+	return r;
+}
+
+int oci_unknown_command(const struct command_table *table, const char *name)
+{
+	int status;
+
+	hold_errors();
+	status = command_unknown(table, name);
+	log_what_was_held();
+	return status;
+}
+
 /* What stands before the command; argp's own --help and --usage are command_print_help()'s. */
 int oci_arguments_parse(int argc, char **argv)
 {
@@ -166,7 +245,7 @@ int oci_arguments_parse(int argc, char **argv)
 	arg_oci.default_root = state_default_root();
 	arg_oci.runtime.root = arg_oci.default_root;
 	arg_log_level = LOG_LEVEL_WARNING;
-	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &command) != 0 || !arg_oci.runtime.root)
+	if (parse_held(&argp, argc, argv, ARGP_IN_ORDER, &command) != 0 || !arg_oci.runtime.root)
 		return -1 - OCI_EXIT_FAILURE;
 	log_setup(STDERR_FILENO, arg_log_level, false, "hermit-supervisor");
 	return command;
@@ -184,7 +263,7 @@ void oci_parse(const struct argp *argp, int argc, char **argv, unsigned flags, v
 {
 	command_prepare("hermit-supervisor", argv[0], argv);
 	argp_err_exit_status = OCI_EXIT_FAILURE;
-	if (argp_parse(argp, argc, argv, flags, NULL, input) != 0)
+	if (parse_held(argp, argc, argv, flags, input) != 0)
 		exit(OCI_EXIT_FAILURE);
 }
 

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "cli/commands.h"
 #include "supervisor/oci/lifecycle.h"
 
 enum { OCI_EXIT_FAILURE = 1, OCI_EXIT_EXEC_FAILURE = 255 };
@@ -32,6 +33,9 @@ int oci_arguments_parse(int argc, char **argv);
 
 /* With --debug and --log: the command, as a line of the log. */
 void oci_note_command(int argc, char **argv);
+
+/* There is no such command: said, also in the log; the exit status. */
+int oci_unknown_command(const struct command_table *table, const char *name);
 
 /* Says what went wrong, on standard error and as one line of the log; returns the exit status. */
 int oci_fail(const struct error *err, int exit_status);

@@ -71,10 +71,10 @@ int lifecycle_update(const struct runtime *rt, const char *id, const struct oci_
 /* Numbers of the container's processes, ascending; *ret is the caller's. */
 int lifecycle_pids(const struct runtime *rt, const char *id, pid_t **ret, size_t *ret_n, struct error *err);
 
-struct cgroup_stats;
+struct json_t;
 
-/* What the container has used. -ESRCH when it has stopped. */
-int lifecycle_stats(const struct runtime *rt, const char *id, struct cgroup_stats *ret, struct error *err);
+/* What the container has used: see usage.h. -ESRCH when it has stopped. */
+int lifecycle_stats(const struct runtime *rt, const char *id, struct json_t **ret, struct error *err);
 
 struct exec_request {
 	const char *id;

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "supervisor/oci/lifecycle_internal.h"
+#include "supervisor/oci/usage.h"
 
 int lifecycle_update(const struct runtime *rt, const char *id, const struct oci_resources *resources, struct error *err)
 {
@@ -31,7 +32,7 @@ int lifecycle_update(const struct runtime *rt, const char *id, const struct oci_
 	return manager_of_state(&known.state)->update(&place, resources, err);
 }
 
-int lifecycle_stats(const struct runtime *rt, const char *id, struct cgroup_stats *ret, struct error *err)
+int lifecycle_stats(const struct runtime *rt, const char *id, struct json_t **ret, struct error *err)
 {
 	_cleanup_state_ struct oci_runtime_state state = { 0 };
 	_cleanup_cgroup_ struct cgroup *cgroup = NULL;
@@ -46,8 +47,8 @@ int lifecycle_stats(const struct runtime *rt, const char *id, struct cgroup_stat
 	cgroup = cgroup_of_state(&state);
 	if (!cgroup)
 		return error_set(err, ENOTSUP, "the container has no cgroups");
-	cgroup_read_stats(cgroup, ret);
-	return 0;
+	*ret = usage_document(cgroup);
+	return *ret ? 0 : error_set(err, ENOMEM, "out of memory");
 }
 
 /* Without cgroups: who is in the pid namespace of process 1. */
