@@ -170,6 +170,7 @@ struct task {
 		uint64_t part[6]; /* those of the part that is under way */
 		uint64_t moved;   /* messages */
 		bool cut;         /* of the last one only a part went */
+		uint32_t queued;  /* socket_queued() behind the last part */
 		uint64_t deadline_ns;
 	} messages;
 	int hold; /* -1, or a handle that is kept until the task's next event */

@@ -2,9 +2,12 @@
 /* Calls that move several messages: what they wait for, what ends them, and what is left for the next one. See vm.h. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 
 #include "vm_sockets.h"
@@ -199,8 +202,111 @@ static void several_messages(void)
 	send_much();
 }
 
+/* ---- errors that wait in a queue of their own ---- */
+
+static struct sockaddr_in nobody;
+
+/* A socket whose queue of errors is not empty, and which hears of no other one: nobody is where it has sent to. */
+static int socket_with_errors(struct sockaddr_in *ret_own)
+{
+	int dead = (int)MUST(socket(AF_INET, SOCK_DGRAM, 0)), fd = (int)MUST(socket(AF_INET, SOCK_DGRAM, 0)), on = 1;
+	struct sockaddr_in any = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(any);
+	char byte;
+
+	MUST(bind(dead, (struct sockaddr *)&any, sizeof(any)));
+	MUST(getsockname(dead, (struct sockaddr *)&nobody, &len));
+	close(dead);
+	MUST(bind(fd, (struct sockaddr *)&any, sizeof(any)));
+	MUST(getsockname(fd, (struct sockaddr *)ret_own, &len));
+	MUST(setsockopt(fd, IPPROTO_IP, IP_RECVERR, &on, sizeof(on)));
+	MUST(sendto(fd, "x", 1, 0, (struct sockaddr *)&nobody, sizeof(nobody)));
+	SAME("refused: %s", RESULT(recv(fd, &byte, 1, 0)));
+	return fd;
+}
+
+struct late_sender {
+	struct sockaddr_in to;
+	int errs; /* -1, or the socket that makes one more error in the middle */
+};
+
+static void *send_late(void *arg)
+{
+	const struct late_sender *s = arg;
+	int fd = (int)MUST(socket(AF_INET, SOCK_DGRAM, 0));
+
+	vm_sleep_ms(50);
+	MUST(sendto(fd, "first", 5, 0, (const struct sockaddr *)&s->to, sizeof(s->to)));
+	vm_sleep_ms(50);
+	if (s->errs >= 0)
+		MUST(sendto(s->errs, "x", 1, 0, (struct sockaddr *)&nobody, sizeof(nobody)));
+	else
+		MUST(sendto(fd, "second", 6, 0, (const struct sockaddr *)&s->to, sizeof(s->to)));
+	close(fd);
+	return NULL;
+}
+
+enum { BY_RECV, BY_RECVMSG, BY_READ, BY_READV, BY_ONE, BY_TWO, BY_TWO_IN_TIME, RECEIVES };
+
+static long receive_by(int how, int fd)
+{
+	static char room[2][16];
+	struct iovec parts[2] = { { room[0], sizeof(room[0]) }, { room[1], sizeof(room[1]) } };
+	struct mmsghdr pair[2] = { { .msg_hdr = { .msg_iov = &parts[0], .msg_iovlen = 1 } }, { .msg_hdr = { .msg_iov = &parts[1], .msg_iovlen = 1 } } };
+	struct timespec limit = { .tv_sec = 1 };
+
+	switch (how) {
+	case BY_RECV:
+		return recv(fd, room, sizeof(room), 0);
+	case BY_RECVMSG:
+		return recvmsg(fd, &pair[0].msg_hdr, 0);
+	case BY_READ:
+		return read(fd, room, sizeof(room));
+	case BY_READV:
+		return readv(fd, parts, 2);
+	case BY_ONE:
+		return recvmmsg(fd, pair, 1, 0, NULL);
+	case BY_TWO:
+		return recvmmsg(fd, pair, 2, 0, NULL);
+	default:
+		return recvmmsg(fd, pair, 2, 0, &limit);
+	}
+}
+
+static void past_errors(int how, bool one_more)
+{
+	const struct timeval limit = { .tv_usec = 20000 };
+	struct late_sender sender = { .errs = -1 };
+	int fd = socket_with_errors(&sender.to), error = -1;
+	socklen_t len = sizeof(error);
+	struct msghdr queued = { 0 };
+	pthread_t thread;
+
+	if (one_more)
+		sender.errs = fd;
+	MUST(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)));
+	SAME("past errors %d, a limit: %s", how, RESULT(receive_by(how, fd)));
+	MUST(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){ 0 }, sizeof(limit)));
+	pthread_create(&thread, NULL, send_late, &sender);
+	SAME("past errors %d: %s", how, RESULT(receive_by(how, fd)));
+	pthread_join(thread, NULL);
+	SAME("past errors %d, next: %s", how, one_more || how < BY_TWO ? RESULT(receive_by(BY_RECV, fd)) : "-");
+	MUST(getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len));
+	SAME("past errors %d, left: %d", how, error);
+	SAME("past errors %d, queue: %s", how, RESULT(recvmsg(fd, &queued, MSG_ERRQUEUE)));
+	close(fd);
+}
+
+static void errors_in_queues(void)
+{
+	for (int how = 0; how < RECEIVES; how++)
+		past_errors(how, false);
+	past_errors(BY_TWO, true);
+}
+
 int main(void)
 {
 	several_messages();
+	errors_in_queues();
 	return 0;
 }

@@ -155,17 +155,50 @@ static int take_back_reason(struct engine *e, struct task *t)
 	return 0;
 }
 
+/* Will the kernel refuse what a message points to before it waits for anything? 1, 0 or -errno. */
+static int is_refused(struct engine *e, struct task *t, uint64_t message)
+{
+	struct msghdr first;
+	struct iovec parts;
+	int r;
+
+	r = guest_read(e, t, message, &first, sizeof(first));
+	if (r == 0 && first.msg_iovlen > MESSAGES_MAX)
+		return 1;
+	if (r == 0 && first.msg_iovlen > 0)
+		r = guest_read(e, t, (uint64_t)(uintptr_t)first.msg_iov, &parts, sizeof(parts));
+	return r == -EFAULT ? 1 : r;
+}
+
+static uint32_t queued_now(struct engine *e, struct task *t)
+{
+	int handle = e->g->ops->fd_borrow(e->g, t->id, (int)t->call.args[0]);
+	uint32_t queued = handle < 0 ? 0 : socket_queued(e, handle);
+
+	if (handle >= 0)
+		e->g->ops->handle_release(e->g, handle);
+	return queued;
+}
+
 /*
- * Some messages have come, and not all: did an error end them? The kernel has left it where the next call gets it, which must not be one of ours.
- * 1, 0 or -errno.
+ * Some messages have come, and not all: did an error end them? The kernel has left it where the next call gets it, which must not be one of ours. With
+ * datagrams it may be only the queue of errors that is not empty: none can have come meanwhile, so it is an error where some are left to be received, or the
+ * next one has no place. 1, 0 or -errno.
  */
-static int ended_by_error(struct engine *e, struct task *t)
+static int ended_by_error(struct engine *e, struct task *t, const struct fd_info *info)
 {
 	int64_t n = t->call.result;
+	int r;
 
 	if (n <= 0 || (uint64_t)n >= t->call.args[AT_COUNT])
 		return 0;
-	return t->call.attempt ? take_back_reason(e, t) : is_now(e, t, POLLERR);
+	if (t->call.attempt)
+		return take_back_reason(e, t);
+	r = is_now(e, t, POLLERR);
+	if (r <= 0 || info->sock_type == SOCK_STREAM || queued_now(e, t) == 0)
+		return r;
+	r = is_now(e, t, POLLIN);
+	return r ? r : is_refused(e, t, t->call.args[AT_MESSAGES] + (uint64_t)n * sizeof(struct mmsghdr));
 }
 
 static int receive_part_done(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
@@ -176,7 +209,7 @@ static int receive_part_done(struct engine *e, struct task *t, const struct fd_i
 	int r, error;
 
 	r = stamp_messages(e, t);
-	error = r == 0 ? ended_by_error(e, t) : r;
+	error = r == 0 ? ended_by_error(e, t, info) : r;
 	if (error < 0)
 		return error;
 	e->io_dirty = true;
@@ -190,6 +223,7 @@ static int receive_part_done(struct engine *e, struct task *t, const struct fd_i
 		return receive_end(e, t, n < 0 ? n : 0, v);
 	if (signal) /* before the first: as if it had waited, and begins anew */
 		return finish(e, t, WAIT_ERESTARTSYS, v);
+	t->messages.queued = queued_now(e, t);
 	return next_part(e, t, v);
 }
 
@@ -248,19 +282,44 @@ static int receive_begin(struct engine *e, struct task *t, struct verdict *v)
 	return r;
 }
 
-/* Will the kernel refuse what the call points to before it waits for anything? 1, 0 or -errno. */
-static int is_refused(struct engine *e, struct task *t)
+/* An error has come that the kernel, asked once more, would say and forget. */
+static int end_unasked(struct engine *e, struct task *t, struct verdict *v)
 {
-	struct msghdr first;
-	struct iovec parts;
-	int r;
+	int r = set_args(e, t, t->messages.args);
 
-	r = guest_read(e, t, t->call.args[AT_MESSAGES], &first, sizeof(first));
-	if (r == 0 && first.msg_iovlen > MESSAGES_MAX)
-		return 1;
-	if (r == 0 && first.msg_iovlen > 0)
-		r = guest_read(e, t, (uint64_t)(uintptr_t)first.msg_iov, &parts, sizeof(parts));
-	return r == -EFAULT ? 1 : r;
+	if (r < 0)
+		return r == -EBUSY ? last_part(t, v) : r;
+	r = receive_end(e, t, 0, v);
+	return r < 0 ? r : verdict_return(v, v->value);
+}
+
+/*
+ * Nothing is there but errors. One that the call is to answer comes before all messages; behind some the kernel leaves it for the next call. Those in the
+ * queue are not waited for.
+ */
+static int receive_errors(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
+{
+	int handle = t->wait.polls[0].handle, error = 0, r;
+
+	r = wait_is_nonblocking(e, t);
+	t->call.scratch[1] = r > 0;
+	if (r)
+		return r < 0 ? r : receive_part(e, t, info, v);
+	if (t->messages.moved && (wait_interrupted(t) || wait_timed_out(t)))
+		return last_part(t, v);
+	if (t->messages.moved && socket_queued(e, handle) != t->messages.queued)
+		return end_unasked(e, t, v);
+	r = t->messages.moved ? 0 : e->g->ops->handle_option(e->g, handle, SOL_SOCKET, SO_ERROR, &error, sizeof(error));
+	if (r < 0)
+		return r;
+	if (error) {
+		t->messages.on = false;
+		return verdict_errno(v, error);
+	}
+	r = socket_block(e, t, info, true, v);
+	if (v->kind == VERDICT_BLOCK)
+		wait_for(t, WAIT_EVENT); /* a look at the descriptor says nothing new */
+	return r;
 }
 
 static int receive_in_parts(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
@@ -274,13 +333,16 @@ static int receive_in_parts(struct engine *e, struct task *t, const struct fd_in
 		if (r)
 			return r < 0 ? r : 0;
 	}
-	r = socket_never_waits(info, (int)t->messages.args[AT_FLAGS]) ? 1 : is_refused(e, t);
+	r = socket_never_waits(info, (int)t->messages.args[AT_FLAGS]) ? 1 : is_refused(e, t, t->call.args[AT_MESSAGES]);
 	if (r)
 		return r < 0 ? r : receive_part(e, t, info, v);
 	r = wait_fd(e, t, (int)t->call.args[0], POLLIN);
 	if (r == -EBADF)
 		return verdict_continue(v);
+	if (r > 0 && socket_has_errors_only(t, info))
+		return receive_errors(e, t, info, v);
 	if (r == 0) {
+		wait_for(t, WAIT_FDS);
 		r = wait_is_nonblocking(e, t);
 		t->call.scratch[1] = r > 0;
 	}

@@ -103,6 +103,32 @@ int call_when_ready(struct engine *e, struct task *t, int fd, short events, stru
 	return r ? verdict_continue(v) : socket_block(e, t, info, !(events & POLLOUT), v);
 }
 
+int receive_when_ready(struct engine *e, struct task *t, int fd, struct verdict *v)
+{
+	const struct fd_info *info;
+	int error = 0, r;
+
+	r = call_when_ready(e, t, fd, POLLIN, v);
+	if (r < 0 || !t->wait.n_polls)
+		return r;
+	if (v->kind == VERDICT_BLOCK)
+		wait_for(t, WAIT_FDS);
+	r = fdtable_info(e, t, fd, &info);
+	if (r < 0 || v->kind != VERDICT_CONTINUE || !socket_has_errors_only(t, info))
+		return r == -EBADF ? 0 : r;
+	r = wait_is_nonblocking(e, t);
+	if (r)
+		return r < 0 ? r : 0;
+	/* An error is what the call answers; those in the queue would keep it asleep, and a look at the descriptor says nothing new. */
+	r = e->g->ops->handle_option(e->g, t->wait.polls[0].handle, SOL_SOCKET, SO_ERROR, &error, sizeof(error));
+	if (r < 0 || error)
+		return r < 0 ? r : verdict_errno(v, error);
+	r = socket_block(e, t, info, true, v);
+	if (v->kind == VERDICT_BLOCK)
+		wait_for(t, WAIT_EVENT);
+	return r;
+}
+
 int read_procfs(struct engine *e, struct task *t, const struct read_request *request, struct verdict *v)
 {
 	int64_t offset = request->positional ? (int64_t)request->position : PROCFS_AT_CURSOR;
@@ -146,7 +172,7 @@ static int read_common(struct engine *e, struct task *t, bool vector, bool posit
 	if (r < 0)
 		return r == -EBADF ? verdict_continue(v) : r;
 	if ((size_t)request.info->kind >= ARRAY_SIZE(readers) || !readers[request.info->kind])
-		return positional ? verdict_continue(v) : call_when_ready(e, t, request.fd, POLLIN, v); /* what can wait has no positions */
+		return positional ? verdict_continue(v) : receive_when_ready(e, t, request.fd, v); /* what can wait has no positions */
 	if (vector) {
 		r = span_vector(e, t, a[1], a[2], &span);
 		if (r < 0)

@@ -173,7 +173,7 @@ static int receive(struct engine *e, struct task *t, const struct receive *call,
 	if (socket_never_waits(info, call->flags))
 		verdict_continue(v);
 	else
-		r = call_when_ready(e, t, (int)t->call.args[0], POLLIN, v);
+		r = receive_when_ready(e, t, (int)t->call.args[0], v);
 	if (r == 0 && v->kind == VERDICT_CONTINUE)
 		return receive_now(e, t, info, call, v);
 	return r;

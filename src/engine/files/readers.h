@@ -40,6 +40,9 @@ int reader_answer(struct engine *e, struct task *t, const struct read_request *r
 /* Parks the task until the descriptor is ready, unless it is non-blocking; then, or when ready, the kernel runs the call. */
 int call_when_ready(struct engine *e, struct task *t, int fd, short events, struct verdict *v);
 
+/* The same for calls that receive: what only its error queue makes ready (ip(7): IP_RECVERR) has nothing for them. */
+int receive_when_ready(struct engine *e, struct task *t, int fd, struct verdict *v);
+
 /* Does no call that does what `events` wait for (POLLIN reading, POLLOUT writing) ever wait on this descriptor? */
 bool fd_never_waits(const struct fd_info *info, short events);
 

@@ -2,7 +2,10 @@
 /* What is known of sockets beside what the kernel knows: see sockets.h. */
 #include "engine/net/sockets.h"
 
+#include <asm/socket.h>
 #include <errno.h>
+#include <linux/sock_diag.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +59,19 @@ bool socket_is_none(struct engine *e, struct task *t)
 	const struct fd_info *info;
 
 	return fdtable_info(e, t, (int)t->call.args[0], &info) == 0 && !is_socket(info);
+}
+
+bool socket_has_errors_only(const struct task *t, const struct fd_info *info)
+{
+	return info->kind == FD_INET && info->sock_type != SOCK_STREAM && t->wait.n_polls && t->wait.polls[0].revents == POLLERR;
+}
+
+uint32_t socket_queued(struct engine *e, int handle)
+{
+	uint32_t memory[SK_MEMINFO_VARS] = { 0 };
+
+	(void)e->g->ops->handle_option(e->g, handle, SOL_SOCKET, SO_MEMINFO, memory, sizeof(memory));
+	return memory[SK_MEMINFO_RMEM_ALLOC];
 }
 
 bool socket_never_waits(const struct fd_info *info, int flags)

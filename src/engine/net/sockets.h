@@ -42,6 +42,13 @@ void socket_notes_deinit(struct socket_notes *notes);
  */
 int socket_block(struct engine *e, struct task *t, const struct fd_info *info, bool receives, struct verdict *v);
 int socket_block_fd(struct engine *e, struct task *t, int fd, bool receives, struct verdict *v);
+/*
+ * Of datagrams: is there nothing to receive behind a descriptor that is ready, according to the last look (task->wait)? What makes it so is an error
+ * that the next call hears of, or those that wait in its queue (ip(7): IP_RECVERR), which reading does not.
+ */
+bool socket_has_errors_only(const struct task *t, const struct fd_info *info);
+/* How much it has in its queues: changes when an error comes. */
+uint32_t socket_queued(struct engine *e, int handle);
 /* How much a stream that is ready for it takes at once. */
 uint64_t socket_takes_surely(struct engine *e, const struct fd_info *info);
 /* Is the first argument of the call a descriptor of something else? It is refused at once (ENOTSOCK), whatever that would wait for. */
