@@ -199,6 +199,7 @@ struct container_spec {
 	struct container_scheduler scheduler;     /* not set: SCHED_OTHER, nice 0 */
 	struct container_io_priority io_priority; /* not set: none */
 	const char *lsm_exec;                     /* what /proc/self/attr/exec gets, or NULL */
+	const char *lsm_failure;                  /* what is said when it refuses that: the words of other runtimes */
 	bool randomize; /* keep address space randomisation on */
 	unsigned long personality;
 

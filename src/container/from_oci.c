@@ -86,7 +86,7 @@ static bool host_has(const char *path)
 	return access(path, F_OK) == 0;
 }
 
-/* A profile for a security module that is not there is no reason to fail: every engine writes one. */
+/* A label for a security module that is not there is no reason to fail, as with crun: engines write them whatever there is. But it is said. */
 static int take_label(const struct oci_process *p, struct oci_arena *arena, struct container_spec *spec,
 		      struct error *err)
 {
@@ -94,19 +94,22 @@ static int take_label(const struct oci_process *p, struct oci_arena *arena, stru
 
 	if (p->apparmor_profile && p->apparmor_profile[0]) {
 		if (!host_has("/sys/kernel/security/apparmor")) {
-			log_debug("process.apparmorProfile: AppArmor is not active");
+			log_warning("process.apparmorProfile: AppArmor is not active here: '%s' is not applied", p->apparmor_profile);
 		} else if (snprintf(text, sizeof(text), "exec %s", p->apparmor_profile) >= (int)sizeof(text)) {
 			return error_set(err, EINVAL, "process.apparmorProfile: too long");
 		} else {
+			spec->lsm_failure = "unable to apply apparmor profile: apparmor failed to apply profile";
 			spec->lsm_exec = oci_arena_strdup(arena, text);
 			return spec->lsm_exec ? 0 : no_memory(err);
 		}
 	}
 	if (p->selinux_label && p->selinux_label[0]) {
-		if (host_has("/sys/fs/selinux/enforce"))
+		if (host_has("/sys/fs/selinux/enforce")) {
+			spec->lsm_failure = "can't set process label";
 			spec->lsm_exec = p->selinux_label;
-		else
-			log_debug("process.selinuxLabel: SELinux is not active");
+		} else {
+			log_warning("process.selinuxLabel: SELinux is not active here: '%s' is not applied", p->selinux_label);
+		}
 	}
 	return 0;
 }
@@ -398,9 +401,11 @@ static int take_linux(const struct oci_config *cfg, struct oci_arena *arena, str
 	const struct oci_linux *l = &cfg->linux_;
 	int r;
 
-	/* As with process.selinuxLabel: where there is no such module it means nothing. */
-	if (l->mount_label && *l->mount_label && host_has("/sys/fs/selinux/enforce"))
-		return error_set(err, ENOTSUP, "linux.mountLabel: mounts with labels of SELinux are not supported");
+	if (l->mount_label && *l->mount_label) {
+		if (host_has("/sys/fs/selinux/enforce"))
+			return error_set(err, ENOTSUP, "linux.mountLabel: mounts with labels of SELinux are not supported");
+		log_warning("linux.mountLabel: SELinux is not active here: '%s' is not applied", l->mount_label);
+	}
 	spec->masked_paths = l->masked_paths.items;
 	spec->readonly_paths = l->readonly_paths.items;
 	spec->personality = (unsigned long)l->personality.value;

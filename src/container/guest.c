@@ -306,7 +306,7 @@ static int set_label(const struct container_spec *spec, struct error *err)
 	if (!spec->lsm_exec)
 		return 0;
 	r = fd_write_file(AT_FDCWD, "/proc/self/attr/exec", spec->lsm_exec);
-	return r < 0 ? error_errno(err, -r, "cannot set the security label '%s'", spec->lsm_exec) : 0;
+	return r < 0 ? error_errno(err, -r, "%s: write /proc/self/attr/exec: '%s'", spec->lsm_failure, spec->lsm_exec) : 0;
 }
 
 static int set_groups_and_user(const struct container_spec *spec, struct error *err)

@@ -51,6 +51,29 @@ if [ -w /sys/fs/cgroup/memory/memory.limit_in_bytes ] && [ -w /sys/fs/cgroup/pid
 	run rt update --memory 0 --memory-swap 0 --memory-reservation 0 --cpu-shares 0 --cpu-quota 0 --cpu-period 0 --blkio-weight 0 lim
 	expect 0 "update with zeros"
 	equal "100663296 max 1024 -1 100000" "$(all)" "zero in an option is unset, too"
+	if [ -e /sys/fs/cgroup/cpu/cpu.cfs_burst_us ]; then
+		run rt update --cpu-quota 50000 --cpu-burst 20000 lim
+		expect 0 "update --cpu-burst"
+		equal "50000 20000" "$(limit lim cpu cpu.cfs_quota_us) $(limit lim cpu cpu.cfs_burst_us)" "update --cpu-burst"
+		run rt update --cpu-burst 60000 lim
+		expect 1 "update --cpu-burst: more than the quota"
+		run rt update --cpu-burst 0 lim
+		expect 0 "update --cpu-burst 0"
+		equal 0 "$(limit lim cpu cpu.cfs_burst_us)" "update --cpu-burst: 0 is a value"
+		run rt update --cpu-quota -1 lim
+	fi
+	if [ -e /sys/fs/cgroup/cpu/cpu.rt_runtime_us ]; then
+		run rt update --cpu-rt-period 500000 lim
+		expect 0 "update --cpu-rt-period"
+		equal 500000 "$(limit lim cpu cpu.rt_period_us)" "update --cpu-rt-period"
+		# how much is left to give is a matter of others on this machine: none of it is always to be had
+		run rt update --cpu-rt-runtime 0 lim
+		expect 0 "update --cpu-rt-runtime"
+		equal 0 "$(limit lim cpu cpu.rt_runtime_us)" "update --cpu-rt-runtime"
+		run rt update --cpu-rt-runtime 600000 lim
+		expect 1 "update --cpu-rt-runtime: more than the period"
+		expect_err_has 'cpu.rt_runtime_us' "update --cpu-rt-runtime: more than the period"
+	fi
 	if [ -e /sys/fs/cgroup/memory/memory.memsw.limit_in_bytes ]; then
 		run rt update --memory 64m --memory-swap 128m lim
 		equal "67108864 134217728" "$(limit lim memory memory.limit_in_bytes) $(limit lim memory memory.memsw.limit_in_bytes)" "memory and swap"

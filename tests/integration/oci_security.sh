@@ -107,4 +107,43 @@ bundle priv 'grep -E "^(CapBnd|CapEff|NoNewPrivs)" /proc/self/status | xargs; mo
 run rt run --bundle priv priv
 expect_out "CapEff: 0000000020000420 CapBnd: 0000000020000420 NoNewPrivs: 1
 done" "capabilities, no_new_privs"
+
+# ---- labels of security modules: said where there is no such module, applied, and its refusal said in runc's words, where there is ----
+label='system_u:system_r:container_t:s0'
+if [ ! -e /sys/kernel/security/apparmor ]; then
+	bundle labelled 'echo ran' '.process.apparmorProfile = "some-profile"'
+	run rt run --bundle labelled l
+	expect_out ran "apparmorProfile without AppArmor"
+	expect_err_has "process.apparmorProfile: AppArmor is not active here: 'some-profile' is not applied" "apparmorProfile without AppArmor"
+	if [ -d /sys/kernel/security ] && [ "$(cat /proc/self/attr/current 2>&1)" != "" ] && ! cat /proc/self/attr/exec >/dev/null 2>&1; then
+		# a directory that looks like it
+		cat >pretend <<'END'
+mount -t tmpfs none /sys/kernel/security && mkdir /sys/kernel/security/apparmor && exec "$@"
+END
+		for annotation in false true; do
+			bundle labelled 'echo ran' ".process.apparmorProfile = \"some-profile\" | .annotations = {\"org.hermit.off\": \"$annotation\"}"
+			run unshare -m --propagation private sh pretend rt run --bundle labelled l
+			expect 1 "a profile that is refused (off: $annotation)"
+			expect_out "" "a profile that is refused: nothing runs (off: $annotation)"
+			expect_err_has "unable to apply apparmor profile: apparmor failed to apply profile: write /proc/self/attr/exec: 'exec some-profile': [Ii]nvalid argument" \
+				"a profile that is refused (off: $annotation)"
+		done
+		equal "" "$(rt list -q)" "a profile that is refused: nothing is left"
+	fi
+	bundle plain 'read x'
+	mkfifo label-in
+	exec 7<>label-in
+	rt run --detach --bundle plain l <label-in >/dev/null 2>&1
+	run rt exec --apparmor some-profile l /bin/echo ran
+	expect_out ran "exec --apparmor without AppArmor"
+	expect_err_has "process.apparmorProfile: AppArmor is not active here: 'some-profile' is not applied" "exec --apparmor without AppArmor"
+	rt delete --force l
+fi
+if [ ! -e /sys/fs/selinux/enforce ]; then
+	bundle labelled 'echo ran' ".process.selinuxLabel = \"$label\" | .linux.mountLabel = \"$label\""
+	run rt run --bundle labelled l
+	expect_out ran "labels without SELinux"
+	expect_err_has "process.selinuxLabel: SELinux is not active here: '$label' is not applied" "selinuxLabel without SELinux"
+	expect_err_has "linux.mountLabel: SELinux is not active here: '$label' is not applied" "mountLabel without SELinux"
+fi
 finish
