@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -64,6 +65,38 @@ static void say(const char *name, bool refused, long pid)
 		(void)waitpid((pid_t)pid, NULL, __WALL);
 }
 
+/* The child has our memory, and we wait until it ends or executes another program. */
+static void borrowed(void)
+{
+	static volatile int here;
+	char *argv[] = { "true", NULL };
+	int status;
+	pid_t child = vfork();
+
+	if (!child) {
+		vm_sleep_ms(5);
+		here = 7;
+		_exit(3);
+	}
+	SAME("vfork: written by the child %d", here);
+	MUST(waitpid(child, &status, 0));
+	SAME("vfork: status %x", (unsigned)status);
+	child = vfork();
+	if (!child) {
+		vm_sleep_ms(5);
+		here = 8;
+		(void)execv("/bin/true", argv);
+		_exit(99);
+	}
+	SAME("vfork and exec: written by the child %d", here);
+	MUST(waitpid(child, &status, 0));
+	SAME("vfork and exec: status %x", (unsigned)status);
+	SAME("posix_spawn %d", posix_spawn(&child, "/bin/true", NULL, NULL, argv, NULL));
+	MUST(waitpid(child, &status, 0));
+	SAME("posix_spawn: status %x", (unsigned)status);
+	SAME("posix_spawn of nothing: %s", strerrorname_np(posix_spawn(&child, "/no/such/program", NULL, NULL, argv, NULL)));
+}
+
 int main(void)
 {
 	struct args fine = { .exit_signal = SIGCHLD };
@@ -81,6 +114,7 @@ int main(void)
 	say("clone: shared handlers without shared memory", false, syscall(SYS_clone, CLONE_SIGHAND | SIGCHLD, 0, 0, 0, 0));
 	say("clone: directory and a new tree", true, syscall(SYS_clone, CLONE_FS | CLONE_NEWNS | SIGCHLD, 0, 0, 0, 0));
 	say("clone: descriptor nowhere", false, syscall(SYS_clone, CLONE_PIDFD | SIGCHLD, 0, 8, 0, 0));
+	borrowed();
 	SHOWN("%d", getpid());
 	return 0;
 }

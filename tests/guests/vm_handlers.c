@@ -130,6 +130,55 @@ static void stacks(void)
 	(void)signal(SIGSEGV, SIG_DFL);
 }
 
+/* ---- faults ---- */
+
+static void *expected;
+
+static void on_fault(int signo, siginfo_t *info, void *context)
+{
+	(void)context;
+	SAME("%s: code %d, at the place %d", name_of(signo), info->si_code, signo == SIGBUS ? info->si_addr == expected : info->si_addr != NULL);
+	_exit(7);
+}
+
+static void divide(void)
+{
+	__asm__ volatile("xor %%edx, %%edx; mov $1, %%eax; xor %%ecx, %%ecx; div %%ecx" : : : "eax", "ecx", "edx");
+}
+
+static void no_instruction(void)
+{
+	__asm__ volatile("ud2");
+}
+
+static void past_the_end(void)
+{
+	int fd = (int)MUST(memfd_create("short", 0));
+	char *map;
+
+	MUST(ftruncate(fd, 4096));
+	map = mmap(NULL, 8192, PROT_READ, MAP_SHARED, fd, 0);
+	expected = map + 4096;
+	(void)*(volatile char *)expected;
+}
+
+static void faults(void)
+{
+	static const struct {
+		const char *name;
+		int signo;
+		void (*function)(void);
+	} kinds[] = { { "a division by zero", SIGFPE, divide }, { "no instruction", SIGILL, no_instruction }, { "past the end", SIGBUS, past_the_end } };
+	struct sigaction sa = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		say_status(kinds[i].name, in_a_child(kinds[i].function));
+		MUST(sigaction(kinds[i].signo, &sa, NULL));
+		say_status(kinds[i].name, in_a_child(kinds[i].function));
+		(void)signal(kinds[i].signo, SIG_DFL);
+	}
+}
+
 /* ---- over exec ---- */
 
 static void after_exec(void)
@@ -526,6 +575,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	stacks();
+	faults();
 	over_exec(argv[0]);
 	stopping();
 	broken_pipes();

@@ -2,6 +2,7 @@
 /* Randomness by each way to it, who gets what when several ask at once, and who sent a message. See vm.h. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/auxv.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
 #include <sys/random.h>
@@ -44,6 +45,7 @@ static void calls(void)
 	SAME("getrandom: neither %s", RESULT(getrandom(bytes, BYTES, 0x100)));
 	MUST(getentropy(bytes, BYTES));
 	show("getentropy", bytes);
+	show("at the start", (const unsigned char *)(uintptr_t)getauxval(AT_RANDOM)); // NOLINT(performance-no-int-to-ptr)
 }
 
 /* ---- at once ---- */

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -119,6 +121,192 @@ static void requeueing(void)
 		pthread_join(threads[i], NULL);
 	SAME("none left %s", RESULT(futex(&here, FUTEX_WAKE_PRIVATE, 9, 0, NULL, 0)));
 	SAME("up %u", atomic_load(&up));
+}
+
+/* ---- some of those who sleep, and two words at once ---- */
+
+struct place {
+	atomic_uint *word;
+	unsigned bits;
+	int tid;
+};
+
+static atomic_uint at_places;
+
+static void *sleep_at(void *arg)
+{
+	struct place *place = arg;
+
+	place->tid = (int)syscall(SYS_gettid);
+	atomic_fetch_add(&at_places, 1);
+	MUST(futex(place->word, FUTEX_WAIT_BITSET_PRIVATE, 0, 0, NULL, place->bits));
+	return NULL;
+}
+
+static void chosen(void)
+{
+	static atomic_uint one, two;
+	struct place places[] = { { &one, 1, 0 }, { &one, 2, 0 }, { &two, ~0u, 0 }, { &two, ~0u, 0 } };
+	pthread_t threads[4];
+
+	for (int i = 0; i < 4; i++)
+		threads[i] = start(sleep_at, &places[i]);
+	until(&at_places, 4);
+	for (int i = 0; i < 4; i++)
+		vm_until_sleeps(0, places[i].tid);
+	SAME("no bits %s", RESULT(futex(&one, FUTEX_WAKE_BITSET_PRIVATE, 9, 0, NULL, 0)));
+	SAME("nobody's bit %s", RESULT(futex(&one, FUTEX_WAKE_BITSET_PRIVATE, 9, 0, NULL, 4)));
+	SAME("one's bit %s", RESULT(futex(&one, FUTEX_WAKE_BITSET_PRIVATE, 9, 0, NULL, 6)));
+	SAME("both words %s", RESULT(futex(&one, FUTEX_WAKE_OP_PRIVATE, 9, 1, &two, FUTEX_OP(FUTEX_OP_ADD, 5, FUTEX_OP_CMP_EQ, 0))));
+	SAME("the second is %u", atomic_load(&two));
+	SAME("not larger %s", RESULT(futex(&one, FUTEX_WAKE_OP_PRIVATE, 9, 9, &two, FUTEX_OP(FUTEX_OP_SET, 1, FUTEX_OP_CMP_GT, 7))));
+	SAME("the second is %u", atomic_load(&two));
+	SAME("no such operation %s", RESULT(futex(&one, FUTEX_WAKE_OP_PRIVATE, 9, 9, &two, FUTEX_OP(7, 1, FUTEX_OP_CMP_GT, 7))));
+	SAME("who is left %s", RESULT(futex(&two, FUTEX_WAKE_PRIVATE, 9, 0, NULL, 0)));
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+}
+
+/* ---- spinning, with a word to the scheduler ---- */
+
+enum { SPINNERS = 8 };
+
+static pthread_mutex_t contended = PTHREAD_MUTEX_INITIALIZER;
+static int spun;
+static char ends[SPINNERS + 1];
+
+static void *spin_up(void *arg)
+{
+	for (int i = 0; i < 200; i++) {
+		while (pthread_mutex_trylock(&contended) != 0)
+			(void)sched_yield();
+		spun++;
+		if (i == 199)
+			ends[strlen(ends)] = (char)('0' + (intptr_t)arg);
+		if (i % 20 == 0)
+			(void)sched_yield(); /* the others find it taken */
+		pthread_mutex_unlock(&contended);
+	}
+	return NULL;
+}
+
+static void spinning(void)
+{
+	pthread_t threads[SPINNERS];
+
+	for (intptr_t i = 0; i < SPINNERS; i++)
+		threads[i] = start(spin_up, (void *)i);
+	for (int i = 0; i < SPINNERS; i++)
+		pthread_join(threads[i], NULL);
+	SAME("spinners count to %d", spun);
+	SHOWN("and end in order %s", ends);
+}
+
+/* ---- readers and writers, once, semaphores ---- */
+
+static pthread_rwlock_t shelf;
+static atomic_int writer;
+
+static void *write_in(void *arg)
+{
+	atomic_store(&writer, (int)syscall(SYS_gettid));
+	pthread_rwlock_wrlock(&shelf);
+	*(int *)arg = 1;
+	pthread_rwlock_unlock(&shelf);
+	return NULL;
+}
+
+static pthread_once_t first_time = PTHREAD_ONCE_INIT;
+static atomic_uint times;
+
+static void only_once(void)
+{
+	vm_sleep_ms(2);
+	atomic_fetch_add(&times, 1);
+}
+
+static void *at_first(void *arg)
+{
+	pthread_once(&first_time, only_once);
+	atomic_fetch_add((atomic_uint *)arg, atomic_load(&times));
+	return NULL;
+}
+
+static void other_locks(void)
+{
+	pthread_rwlockattr_t attr;
+	pthread_t threads[4];
+	struct timespec limit;
+	int done = 0, tried_read;
+	atomic_uint seen = 0;
+	sem_t sem;
+
+	pthread_rwlockattr_init(&attr);
+	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&shelf, &attr);
+	pthread_rwlock_rdlock(&shelf);
+	threads[0] = start(write_in, &done);
+	while (!atomic_load(&writer))
+		vm_sleep_ms(1);
+	vm_until_sleeps(0, atomic_load(&writer));
+	tried_read = pthread_rwlock_tryrdlock(&shelf);
+	SAME("a reader behind a writer %s, who has not written %d", strerrorname_np(tried_read), !done);
+	pthread_rwlock_unlock(&shelf);
+	pthread_join(threads[0], NULL);
+	SAME("written %d", done);
+	for (int i = 0; i < 4; i++)
+		threads[i] = start(at_first, &seen);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	SAME("once, before four go on: %u, %u", atomic_load(&times), atomic_load(&seen));
+	MUST(sem_init(&sem, 0, 0));
+	MUST(clock_gettime(CLOCK_REALTIME, &limit));
+	SAME("a semaphore, too late %s", RESULT(sem_timedwait(&sem, &limit)));
+	limit.tv_sec++;
+	SAME("a semaphore, for a second %s", RESULT(sem_timedwait(&sem, &limit)));
+	SAME("all of it %d", vm_clock(CLOCK_REALTIME) >= (uint64_t)limit.tv_sec * 1000000000 + (uint64_t)limit.tv_nsec);
+	MUST(sem_post(&sem));
+	SAME("a semaphore that is up %s", RESULT(sem_timedwait(&sem, &limit)));
+}
+
+/* ---- a name that another thread changes while it is used ---- */
+
+static volatile char unsteady[] = "/tmp/vm_threads.x";
+static atomic_bool enough;
+
+static void *change_name(void *arg)
+{
+	while (!atomic_load(&enough)) {
+		for (int i = 0; i < 100; i++)
+			unsteady[sizeof(unsteady) - 2] = i % 3 ? 'x' : 'y';
+		(void)sched_yield();
+		unsteady[sizeof(unsteady) - 2] = 'y';
+		(void)sched_yield();
+	}
+	return arg;
+}
+
+static void changing_names(void)
+{
+	int fd = (int)MUST(open("/tmp/vm_threads.x", O_RDWR | O_CREAT, 0600)), found = 0, missing = 0;
+	pthread_t thread = start(change_name, NULL);
+	uint64_t which = 0;
+
+	close(fd);
+	for (int i = 0; i < 500; i++) {
+		fd = open((const char *)unsteady, O_RDONLY);
+		found += fd >= 0;
+		missing += fd < 0 && errno == ENOENT;
+		which = which * 31 + (fd >= 0);
+		if (fd >= 0)
+			close(fd);
+		(void)sched_yield();
+	}
+	atomic_store(&enough, true);
+	pthread_join(thread, NULL);
+	SAME("found or not: %d", found + missing);
+	SHOWN("found %d times, %llx", found, (unsigned long long)which);
+	(void)unlink("/tmp/vm_threads.x");
 }
 
 /* ---- locks that lend priority ---- */
@@ -447,6 +635,10 @@ int main(int argc, char **argv)
 		return 0;
 	conditions();
 	requeueing();
+	chosen();
+	spinning();
+	other_locks();
+	changing_names();
 	lending();
 	robust(argv[0]);
 	shared_words();

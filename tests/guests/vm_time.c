@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Clocks, timers of all kinds, what is left of a wait. See vm.h. */
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -8,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
@@ -73,6 +75,58 @@ static void clocks(void)
 	SAME("goes %d", vm_clock(cpu) > 0);
 	SAME("of nobody %s", RESULT(clock_gettime((clockid_t)(~99999999u << 3 | 2), &ts)));
 	SHOWN("%lld", (long long)times(NULL));
+}
+
+/* All calls that tell the date tell the same one, and TAI stays as far ahead of it as adjtimex(2) says. Seconds alone are those of the coarse clock. */
+static void one_timeline(void)
+{
+	int apart = 0, tai_apart = 0;
+	uint64_t before, now, after;
+	struct timex tx = { 0 };
+	struct timeval tv;
+	time_t seconds;
+
+	(void)adjtimex(&tx);
+	for (int i = 0; i < 20; i++) {
+		before = vm_clock(CLOCK_REALTIME) / 1000;
+		if (i % 2)
+			MUST(gettimeofday(&tv, NULL));
+		else
+			MUST(syscall(SYS_gettimeofday, &tv, NULL));
+		after = vm_clock(CLOCK_REALTIME) / 1000;
+		now = (uint64_t)tv.tv_sec * 1000000 + (uint64_t)tv.tv_usec;
+		apart += now < before || now > after;
+		before = vm_clock(CLOCK_REALTIME_COARSE) / 1000000000;
+		seconds = i % 2 ? time(NULL) : (time_t)syscall(SYS_time, NULL);
+		after = vm_clock(CLOCK_REALTIME_COARSE) / 1000000000;
+		apart += (uint64_t)seconds < before || (uint64_t)seconds > after;
+		before = vm_clock(CLOCK_REALTIME) + (uint64_t)tx.tai * 1000000000;
+		now = vm_clock(CLOCK_TAI);
+		after = vm_clock(CLOCK_REALTIME) + (uint64_t)tx.tai * 1000000000;
+		tai_apart += now < before || now > after;
+		vm_sleep_ms(1);
+	}
+	SAME("one date: apart %d, TAI %d", apart, tai_apart);
+}
+
+/* When a file was written is a time of the same clock: of the coarse one at least. */
+static void written(void)
+{
+	char path[] = "/tmp/vm_time.XXXXXX";
+	int fd = (int)MUST(mkstemp(path));
+	uint64_t before, when, after;
+	struct stat st;
+
+	vm_sleep_ms(20);
+	before = vm_clock(CLOCK_REALTIME_COARSE);
+	MUST(write(fd, "x", 1));
+	after = vm_clock(CLOCK_REALTIME);
+	MUST(fstat(fd, &st));
+	when = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
+	SAME("written in between %d", when >= before && when <= after);
+	SHOWN("written at %llu", (unsigned long long)when);
+	close(fd);
+	(void)unlink(path);
 }
 
 /* The vsyscall page: time() at its fixed address, as old static programs call it; the host may have it or not. */
@@ -316,6 +370,37 @@ static void rest(void)
 	close(p[1]);
 }
 
+/* Calls that do not wait are never interrupted, however many signals come. */
+static void never_interrupted(void)
+{
+	const struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, none = { { 0, 0 }, { 0, 0 } };
+	char path[] = "/tmp/vm_time.XXXXXX";
+	int fd = (int)MUST(mkstemp(path)), interrupted = 0, rounds;
+	pid_t child;
+
+	close(fd);
+	handle(SIGALRM);
+	MUST(setitimer(ITIMER_REAL, &often, NULL));
+	for (rounds = 0; caught < 20; rounds++) {
+		fd = open(path, O_RDWR);
+		interrupted += fd < 0;
+		interrupted += write(fd, "x", 1) != 1;
+		interrupted += close(fd) != 0;
+		if (rounds % 16)
+			continue;
+		child = fork();
+		if (!child)
+			_exit(0);
+		interrupted += child < 0;
+		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	MUST(setitimer(ITIMER_REAL, &none, NULL));
+	SAME("interrupted %d", interrupted);
+	SHOWN("in %d rounds", rounds);
+	(void)unlink(path);
+}
+
 /* Eight sleep until the same moment. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char woken[16];
@@ -382,11 +467,14 @@ static void accounts(void)
 int main(void)
 {
 	clocks();
+	one_timeline();
+	written();
 	vsyscall();
 	interval_timers();
 	timers();
 	timer_descriptors();
 	rest();
+	never_interrupted();
 	together();
 	busy();
 	accounts();

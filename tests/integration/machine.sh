@@ -119,6 +119,7 @@ set -e
 [ "$(uname -r)" = "$(cat /proc/sys/kernel/osrelease)" ]
 [ "$(uname -v)" = "$(cat /proc/sys/kernel/version)" ]
 [ "$(uname -n)" = "$(cat /proc/sys/kernel/hostname)" ]
+[ "$(cat /proc/sys/kernel/domainname)" = "(none)" ]
 [ "$(cat /proc/sys/kernel/random/boot_id)" = "$(cat /proc/sys/kernel/random/boot_id)" ]
 [ "$(cat /proc/sys/kernel/random/uuid)" != "$(cat /proc/sys/kernel/random/uuid)" ]
 [ "$(nice -n 7 cut -d" " -f19 /proc/self/stat)" = 7 ]

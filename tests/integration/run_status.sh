@@ -18,6 +18,17 @@ for signal in 6 9 11 13 15; do
 	expect $((128 + signal)) "death by signal $signal"
 done
 
+# Whoever is left when the first process ends, ends with it. No core file is left, whatever the caller's limit is.
+run "$hermit" run -- sh -c '(sleep 36000; echo late) & exit 3'
+expect 3 "a process that is left behind"
+expect_out "" "a process that is left behind"
+limit=$(ulimit -Sc)
+ulimit -Sc "$(ulimit -Hc)"
+run "$hermit" run -- sh -c 'kill -SEGV $$'
+ulimit -Sc "$limit"
+expect 139 "death by SIGSEGV"
+ok "there is no core file" [ -z "$(find . -name '*core*')" ]
+
 run "$hermit" run no-such-program-anywhere
 expect 127 "no such program"
 expect_err_has "^hermit: .*no-such-program-anywhere" "no such program is named"
