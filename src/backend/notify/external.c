@@ -20,8 +20,8 @@
 
 #include "base/cleanup.h"
 
-/* The kernel's EP_MAX_NESTS, and the outermost one. */
-enum { SETS_DEEP = 5 };
+/* The kernel's EP_MAX_NESTS, and the outermost one; how many sockets of a set are each looked at, which takes some calls. */
+enum { SETS_DEEP = 5, SOCKETS_MOST = 64 };
 
 /* One line of proc_pid_fdinfo(5) of a set. */
 struct member {
@@ -80,9 +80,11 @@ static enum guest_reach reach_of_unix(struct notify *n, int fd)
 	socklen_t len = sizeof(peer);
 	int listens = 0;
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.uid != (uid_t)-1)
-		if (peer.pid == 0 || !is_of_guest(n, peer.pid)) /* 0: of no namespace that we see into */
-			return REACH_OUTSIDE;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.uid != (uid_t)-1 &&
+	    (peer.pid == 0 || !is_of_guest(n, peer.pid))) { /* 0: of no namespace that we see into */
+		n->peers_outside = true;
+		return REACH_OUTSIDE;
+	}
 	len = sizeof(listens);
 	if (n->network != BACKEND_NETWORK_OWN && getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) == 0 && listens)
 		return REACH_NEIGHBOURS;
@@ -146,6 +148,12 @@ static bool is_from_outside(const struct notify *n, const struct member *m)
 	return false;
 }
 
+/* In a network of the guest's own only those with a peer outside: whoever has got one has been asked about it when it connected. */
+static bool sockets_matter(const struct notify *n)
+{
+	return n->network != BACKEND_NETWORK_OWN || n->peers_outside;
+}
+
 static int reach_of_member(struct notify *n, int set, const struct member *m, unsigned sets)
 {
 	bool is_socket = m->dev == n->guest.identities.socket_dev;
@@ -153,7 +161,7 @@ static int reach_of_member(struct notify *n, int set, const struct member *m, un
 
 	if (is_from_outside(n, m))
 		return REACH_OUTSIDE;
-	if (m->dev == n->guest.identities.pipe_dev)
+	if (m->dev == n->guest.identities.pipe_dev || (is_socket && !sockets_matter(n)))
 		return REACH_GUEST;
 	fd = borrow_member(n, set, m);
 	if (fd < 0 && is_socket)
@@ -163,7 +171,21 @@ static int reach_of_member(struct notify *n, int set, const struct member *m, un
 	if (fd != -EBADF && fd != -ESRCH)
 		return fd;
 	/* On its way in a message: nothing more can be said. */
-	return is_socket && n->network != BACKEND_NETWORK_OWN ? REACH_OUTSIDE : REACH_GUEST;
+	return is_socket ? REACH_OUTSIDE : REACH_GUEST;
+}
+
+/* From its beginning on, where it is then again. */
+static bool has_many_sockets(const struct notify *n, FILE *file)
+{
+	_cleanup_free_ char *line = NULL;
+	struct member member;
+	size_t room = 0;
+	int count = 0;
+
+	while (getline(&line, &room, file) >= 0)
+		count += parse_member(line, &member) && member.dev == n->guest.identities.socket_dev;
+	rewind(file);
+	return count > SOCKETS_MOST;
 }
 
 static int reach_of_set(struct notify *n, int set, unsigned sets)
@@ -179,6 +201,8 @@ static int reach_of_set(struct notify *n, int set, unsigned sets)
 		return REACH_GUEST;
 	(void)snprintf(name, sizeof(name), "fdinfo/%d", set);
 	r = procfs_stream(n, n->self, name, &file);
+	if (r >= 0 && sockets_matter(n) && has_many_sockets(n, file))
+		return REACH_OUTSIDE; /* one of them may be. All alike, since their order is that of addresses in the kernel */
 	while (r >= 0 && most < REACH_OUTSIDE && getline(&line, &room, file) >= 0) {
 		r = parse_member(line, &member) ? reach_of_member(n, set, &member, sets + 1) : REACH_GUEST;
 		most = r > most ? r : most;

@@ -128,6 +128,7 @@ struct notify {
 	dev_t outside_rdev[OUTSIDE_MAX];
 	size_t n_outside;
 	enum backend_network network;
+	bool peers_outside; /* a UNIX socket of the guest's was seen to have one: external.c */
 	bool terminal; /* one of them is a terminal: the kernel may send signals for keys that are typed */
 	struct pidfd_cache pidfds;
 	struct object_table objects;

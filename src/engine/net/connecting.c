@@ -350,7 +350,8 @@ static struct connecting *known(struct engine *e, struct task *t, const struct f
 	return c;
 }
 
-static int begin(struct engine *e, struct task *t, const struct fd_info *info, int handle, const struct sockaddr_storage *address, socklen_t len, bool fast)
+static int begin(struct engine *e, struct task *t, const struct fd_info *info, int handle, const struct sockaddr_storage *address,
+		 socklen_t len, bool fast)
 {
 	int ended, r;
 
