@@ -108,8 +108,9 @@ int handle_io_sendfile(struct engine *e, struct task *t, struct verdict *v)
 	if (r < 0)
 		return r == -EBADF ? verdict_errno(v, EBADF) : r;
 	if (!fd_may_block(out_info->kind) || fd_never_waits(out_info, POLLOUT)) {
-		network_note_write(e, out_info);
 		r = file_changed(e, out_info->dev, out_info->ino);
+		if (r >= 0)
+			r = network_note_write(e, t, (int)t->call.args[0], out_info);
 		return r < 0 ? r : verdict_continue(v);
 	}
 	out = *out_info;
@@ -292,12 +293,9 @@ int handle_io_splice(struct engine *e, struct task *t, struct verdict *v)
 		return verdict_errno(v, EINVAL);
 	if (ends_at_once(&in, in_offset, &out, out_offset, len, flags))
 		return verdict_continue(v);
-	network_note_write(e, &out);
-	if (out.kind == FD_FILE) {
-		r = file_changed(e, out.dev, out.ino);
-		if (r < 0)
-			return r;
-	}
+	r = out.kind == FD_FILE ? file_changed(e, out.dev, out.ino) : network_note_write(e, t, out_fd, &out);
+	if (r < 0)
+		return r;
 	r = ends_wait(e, t, in_fd, out_fd, flags, v);
 	if (r <= 0)
 		return r;

@@ -112,7 +112,9 @@ static int write_span(struct engine *e, struct task *t, int fd, const struct spa
 		return verdict_continue(v);
 	if (r < 0)
 		return r;
-	network_note_write(e, info);
+	r = network_note_write(e, t, fd, info);
+	if (r < 0)
+		return r;
 	if (info->kind == FD_NETLINK && netlinks_usable(e, t))
 		return netlink_write(e, t, info, span, v);
 	if (info->kind == FD_FILE) {
@@ -175,7 +177,7 @@ static int write_at(struct engine *e, struct task *t, struct verdict *v)
 
 	r = fdtable_info(e, t, (int)t->call.args[0], &info);
 	if (r == 0)
-		network_note_write(e, info);
+		r = network_note_write(e, t, (int)t->call.args[0], info);
 	if (r == 0 && info->kind == FD_FILE)
 		r = file_changed(e, info->dev, info->ino);
 	return r < 0 && r != -EBADF ? r : verdict_continue(v);

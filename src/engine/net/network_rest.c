@@ -3,10 +3,13 @@
 #include "engine/net/network_rest.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
@@ -24,10 +27,31 @@ void network_stirred(struct engine *e)
 	e->netlinks.stirred = true;
 }
 
-void network_note_write(struct engine *e, const struct fd_info *info)
+static bool is_setting(const char *name)
 {
-	if (info->kind == FD_PROC) /* /proc/sys/net */
+	static const char *const below[] = { "/proc/sys/net/", "/sys/devices/virtual/net/" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(below); i++)
+		if (strncmp(name, below[i], strlen(below[i])) == 0)
+			return true;
+	return false;
+}
+
+int network_note_write(struct engine *e, struct task *t, int fd, const struct fd_info *info)
+{
+	char name[PATH_MAX];
+	int handle, r;
+
+	if ((info->kind != FD_PROC && info->kind != FD_SYS) || !e->g->ops->handle_object)
+		return 0;
+	handle = e->g->ops->fd_borrow(e->g, t->id, fd);
+	if (handle < 0)
+		return handle == -EBADF ? 0 : handle;
+	r = e->g->ops->handle_object(e->g, t->id, handle, name, sizeof(name));
+	e->g->ops->handle_release(e->g, handle);
+	if (r >= 0 && is_setting(name))
 		network_stirred(e);
+	return r == -ESRCH ? r : 0;
 }
 
 struct answer {

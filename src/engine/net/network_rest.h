@@ -10,9 +10,11 @@ struct engine;
 struct fd_info;
 struct task;
 
-/* The task's call, which the kernel runs next, may change what the network namespace is made of; or writes to a file that may. */
+/* The task's call, which the kernel runs next, may change what the network namespace is made of. */
 void network_stirred(struct engine *e);
-void network_note_write(struct engine *e, const struct fd_info *info);
+
+/* It writes to the descriptor: to a setting of the network in /proc or /sys, perhaps. 0 or -errno. */
+int network_note_write(struct engine *e, struct task *t, int fd, const struct fd_info *info);
 
 /*
  * Waits, if something was stirred, until the task's network namespace is at rest. What takes more than some seconds of real time (a link
