@@ -137,6 +137,23 @@ run rt delete --force second
 run rt delete --force first
 expect 0 "two on one root: delete"
 equal "$before" "$(mounts_here)" "two on one root: mounts are left"
+# what lies there when the first is deleted is the second's
+run rt create --bundle first first
+run rt start first
+run rt kill first KILL
+until_true status_is first stopped
+ok "one after the other: the first's mounts go with it" until_true test ! -e rootfs/proc/version
+run rt create --bundle second second
+run rt start second
+expect 0 "one after the other: start of the second"
+lying=$(mounts_here)
+run rt delete first
+expect 0 "one after the other: delete of the first"
+equal "$lying" "$(mounts_here)" "one after the other: the second keeps its mounts"
+run rt exec second /bin/cat /proc/uptime
+expect 0 "one after the other: the second lives"
+run rt delete --force second
+equal "$before" "$(mounts_here)" "one after the other: mounts are left"
 
 # ---- mounts that spread: what others got of it goes, too ----
 mount --make-rshared / || exit 99

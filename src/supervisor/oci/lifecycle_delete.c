@@ -82,7 +82,7 @@ static void run_poststop(const struct state_dir *dir, const struct oci_runtime_s
 }
 
 /* Its supervisor has done it, unless that was killed or there is none. */
-static int unmount_shared(const struct oci_runtime_state *state, struct error *err)
+static int unmount_shared(const struct state_dir *dir, const struct oci_runtime_state *state, struct error *err)
 {
 	const struct container_shared_root shared = {
 		.root = state->rootfs,
@@ -90,7 +90,7 @@ static int unmount_shared(const struct oci_runtime_state *state, struct error *e
 		.below = state->shared_below,
 	};
 
-	return container_shared_root_end(&shared, err);
+	return state_dir_is_unmounted(dir) ? 0 : container_shared_root_end(&shared, err);
 }
 
 static int delete_known(struct state_dir *dir, const struct oci_runtime_state *state, bool force, struct error *err)
@@ -108,7 +108,7 @@ static int delete_known(struct state_dir *dir, const struct oci_runtime_state *s
 	await_end(&state->guardian);
 	r = manager_of_state(state)->end(&place, err);
 	if (r >= 0 || force)
-		r = unmount_shared(state, err);
+		r = unmount_shared(dir, state, err);
 	if (r < 0 && !force)
 		return r;
 	run_poststop(dir, state);

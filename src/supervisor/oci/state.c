@@ -199,12 +199,28 @@ int state_dir_write(const struct state_dir *dir, const struct oci_runtime_state 
 }
 
 #define STARTED_FILE "started"
+#define UNMOUNTED_FILE "unmounted"
+
+static void mark(int dir_fd, const char *name)
+{
+	_cleanup_close_ int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	(void)fd;
+}
 
 void state_mark_started(int dir_fd)
 {
-	_cleanup_close_ int fd = openat(dir_fd, STARTED_FILE, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	mark(dir_fd, STARTED_FILE);
+}
 
-	(void)fd;
+void state_mark_unmounted(int dir_fd)
+{
+	mark(dir_fd, UNMOUNTED_FILE);
+}
+
+bool state_dir_is_unmounted(const struct state_dir *dir)
+{
+	return faccessat(dir->fd, UNMOUNTED_FILE, F_OK, 0) == 0;
 }
 
 bool state_dir_is_started(const struct state_dir *dir)

@@ -67,6 +67,10 @@ int state_dir_write(const struct state_dir *dir, const struct oci_runtime_state 
 void state_mark_started(int dir_fd);
 bool state_dir_is_started(const struct state_dir *dir);
 
+/* The same of the mounts on a root directory that is shared: what lies there after the supervisor has unmounted them is another container's. */
+void state_mark_unmounted(int dir_fd);
+bool state_dir_is_unmounted(const struct state_dir *dir);
+
 /* -ENOENT without a message when there is no state.json yet. */
 int state_dir_read(const struct state_dir *dir, struct oci_runtime_state *state, struct error *err);
 

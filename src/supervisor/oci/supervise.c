@@ -338,6 +338,20 @@ static int open_event_log(const struct run_options *o, struct observed *ob, stru
 	return ob->log_fd < 0 ? error_errno(err, errno, "--log-events: %s", o->log_events) : 0;
 }
 
+/* In place of container_destroy(), so that it is known: somebody else's may lie there when the container is deleted. */
+static void end_shared_root(const struct supervisor *s, struct container_shared_root *shared)
+{
+	struct error err = { 0 };
+
+	if (!shared->root)
+		return;
+	if (container_shared_root_end(shared, &err) == 0)
+		state_mark_unmounted(s->request->dir_fd);
+	else
+		log_debug("%s", err.text);
+	container_shared_root_clear(shared);
+}
+
 /* The whole life of a trapped container. */
 static void run_trapped(struct supervisor *s)
 {
@@ -352,10 +366,12 @@ static void run_trapped(struct supervisor *s)
 		.first_waits = s->starter < 0,
 		.arg = s,
 	};
+	struct container_shared_root shared = s->request->container->shared;
 	struct observed ob = OBSERVED_NOTHING;
 	struct error err = { 0 };
 	int r;
 
+	s->request->container->shared = (struct container_shared_root){ 0 };
 	request->host = &host;
 	request->engine.open_ended = true;
 	block_requests();
@@ -377,6 +393,7 @@ static void run_trapped(struct supervisor *s)
 	if (s->joiner.connection >= 0)
 		control_answer(s->joiner.connection, &err, ob.result.exit_code);
 	container_destroy(s->request->container);
+	end_shared_root(s, &shared);
 }
 
 /* No answer is the program's: the channel closes with the exec. */
