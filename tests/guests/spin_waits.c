@@ -240,6 +240,25 @@ static void wait_pending(void)
 	printf("signals %d %d, codes %d %d, then %d\n", first, second, info[0].si_code, info[1].si_code, sigtimedwait(&trap, NULL, &at_once));
 }
 
+/* A wait that only others end, with signals that wait for the thread and for the process. */
+static void wait_pending_flag(void)
+{
+	static const struct timespec at_once;
+	sigset_t trap;
+	int first, second;
+
+	(void)sigemptyset(&trap);
+	(void)sigaddset(&trap, SIGTRAP);
+	(void)sigprocmask(SIG_BLOCK, &trap, NULL);
+	(void)kill(getpid(), SIGTRAP);
+	run_workers(flag_partner);
+	(void)pthread_kill(pthread_self(), SIGTRAP);
+	wait_restored();
+	first = sigtimedwait(&trap, NULL, &at_once);
+	second = sigtimedwait(&trap, NULL, &at_once);
+	printf("signals %d %d, then %d\n", first, second, sigtimedwait(&trap, NULL, &at_once));
+}
+
 static void wait_itimer(int which, int signo)
 {
 	struct itimerval timer = { .it_value = { .tv_usec = 30000 } };
@@ -401,6 +420,7 @@ static const struct {
 	{ "restored", wait_restored },
 	{ "handler", wait_handler },
 	{ "pending", wait_pending },
+	{ "pending-flag", wait_pending_flag },
 	{ "itimer-real", wait_itimer_real },
 	{ "itimer-virtual", wait_itimer_virtual },
 	{ "itimer-prof", wait_itimer_prof },

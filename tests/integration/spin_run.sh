@@ -7,7 +7,7 @@
 # shellcheck source=tests/support/load.sh
 . "$top_srcdir/tests/support/load.sh"
 runs=${HERMIT_SPIN_RUNS:-4}
-waits=${HERMIT_SPIN_WAITS:-spinlock test-and-set compare-and-swap ticket flag restored handler pending itimer-real itimer-virtual \
+waits=${HERMIT_SPIN_WAITS:-spinlock test-and-set compare-and-swap ticket flag restored handler pending pending-flag itimer-real itimer-virtual \
 	itimer-prof itimer-ticks tsc tsc-flag shared}
 CC=${CC##ccache } # a small program
 # shellcheck disable=SC2086
@@ -56,6 +56,9 @@ done
 
 run "$hermit" run -- ./spin_waits pending
 expect_out "signals 5 5, codes 0 0, then -1" "signals that wait"
+run "$hermit" run --strict -- ./spin_waits pending-flag
+expect 0 "a wait for others, with signals that wait"
+grep -qx 'signals 5 5, then -1' out || fail "signals that wait while others are waited for"
 run ./spin_waits pending
 expect_out "signals 5 5, codes 0 0, then -1" "signals that wait, natively"
 

@@ -24,6 +24,9 @@
 #include "engine/sched/spin.h"
 #include "insn/effect.h"
 
+/* Of SIGTRAP in a mask. */
+#define TRAP_BIT (1ull << (SIGTRAP - 1))
+
 enum { LOOK_RATIO = 100, STEPS_FIRST = 128, STEPS_AGAIN = 256, STEPS_FORCED_AGAIN = 1024, STEPS_MOST = 4096 };
 enum { XSTATE_SIZE = 8192, FORCED_AGAIN_MS = 100 };
 
@@ -243,33 +246,104 @@ static bool unblock_trap(pid_t tid, uint64_t *ret_mask)
 {
 	uint64_t open;
 
-	if (companion_get_blocked(tid, ret_mask) < 0 || !(*ret_mask & 1ull << (SIGTRAP - 1)))
+	if (companion_get_blocked(tid, ret_mask) < 0 || !(*ret_mask & TRAP_BIT))
 		return false;
-	open = *ret_mask & ~(1ull << (SIGTRAP - 1));
+	open = *ret_mask & ~TRAP_BIT;
 	return companion_set_blocked(tid, open) == 0;
 }
 
-/* One that is blocked and waits would be taken at the first step, in the place of the step's own. */
-static bool has_waiting_trap(struct notify *n, const struct notify_task *t)
+/*
+ * One that is blocked and waits would be taken at the first step, in the place of the step's own. So those are taken out before, and sent again after it: of
+ * a standard signal one waits for the thread, and one for the process.
+ */
+struct waiting_trap {
+	bool waits, to_thread;
+	siginfo_t info;
+};
+
+enum { TRAPS = 2 };
+
+/* Would another thread take the process's when it is sent again? */
+static bool others_take_trap(struct notify *n, const struct notify_task *t)
 {
+	struct notify_task *other, *tmp;
 	struct signal_state state;
 
-	return notify_signal_state(&n->guest, t->number, &state) < 0 || (state.thread_pending | state.process_pending) & 1ull << (SIGTRAP - 1);
+	HASH_ITER(hh_number, n->tasks.by_number, other, tmp) {
+		if (other == t || other->process != t->process || other->where == WHERE_DEAD)
+			continue;
+		if (notify_signal_state(&n->guest, other->number, &state) < 0 || !(state.blocked & TRAP_BIT))
+			return true;
+	}
+	return false;
+}
+
+/* Takes one that is blocked no more: the kernel stops the task with it before anything is executed. LOOKED_FOUND: done; LOOKED_EVENT: something else came. */
+static int take_trap(struct look *look, struct waiting_trap *trap)
+{
+	int status = 0, r;
+
+	r = companion_step(look->t->tid, &status);
+	if (r <= 0)
+		return r < 0 ? r : LOOKED_EVENT;
+	if (status >> 16 != 0 || WSTOPSIG(status) != SIGTRAP) {
+		r = notify_stop(look->n, look->t->tid, status);
+		return r < 0 ? r : LOOKED_EVENT;
+	}
+	r = companion_get_siginfo(look->t->tid, &trap->info);
+	if (r == 0)
+		r = notify_signal_taken(&look->n->guest, look->t->number, &trap->info);
+	if (r < 0)
+		return r == -ESRCH ? LOOKED_EVENT : r;
+	trap->waits = true;
+	return LOOKED_FOUND;
+}
+
+/* As the kernel does: the thread's before the process's. */
+static int take_traps(struct look *look, const struct signal_state *state, struct waiting_trap traps[TRAPS])
+{
+	int r = LOOKED_FOUND;
+
+	traps[0].to_thread = true;
+	if (state->thread_pending & TRAP_BIT)
+		r = take_trap(look, &traps[0]);
+	if (r == LOOKED_FOUND && state->process_pending & TRAP_BIT)
+		r = take_trap(look, &traps[1]);
+	return r;
+}
+
+static int send_traps_again(struct look *look, const struct waiting_trap traps[TRAPS])
+{
+	int r = 0;
+
+	for (size_t i = 0; i < TRAPS && r == 0; i++)
+		if (traps[i].waits)
+			r = notify_signal_send(&look->n->guest, look->t->number, traps[i].to_thread, &traps[i].info);
+	return r == -ESRCH ? 0 : r;
 }
 
 static int look_through(struct look *look)
 {
+	struct waiting_trap traps[TRAPS] = { 0 };
+	struct signal_state state;
 	uint64_t mask = 0;
 	bool unblocked;
-	int r;
+	int r, sent;
 
-	if (has_waiting_trap(look->n, look->t))
+	if (notify_signal_state(&look->n->guest, look->t->number, &state) < 0)
+		return LOOKED_IN_VAIN;
+	if (state.process_pending & TRAP_BIT && others_take_trap(look->n, look->t))
 		return LOOKED_IN_VAIN;
 	unblocked = unblock_trap(look->t->tid, &mask);
-	r = step_through(look);
+	if (!unblocked && (state.thread_pending | state.process_pending) & TRAP_BIT)
+		return LOOKED_IN_VAIN;
+	r = take_traps(look, &state, traps);
+	if (r == LOOKED_FOUND)
+		r = step_through(look);
 	if (unblocked)
 		(void)companion_set_blocked(look->t->tid, mask); /* unless it is dying */
-	return r;
+	sent = send_traps_again(look, traps);
+	return r < 0 || sent == 0 ? r : sent;
 }
 
 /* Steps the stopped task; a loop that is found is reported. again: it was in one, and has not run since. */
