@@ -74,11 +74,15 @@ static void by_poll(int family)
 {
 	int listens = listener(family), set = (int)MUST(epoll_create1(0)), fds[2], accepted;
 	struct epoll_event event = { .events = EPOLLOUT | EPOLLET, .data.u32 = 7 };
+	socklen_t len = sizeof(int);
+	int count = 0;
 	char byte = 0;
 
 	fds[0] = begin(SOCK_NONBLOCK);
 	fds[1] = begin(SOCK_NONBLOCK);
 	say_ready("full", fds, 2);
+	MUST(getsockopt(fds[1], IPPROTO_TCP, TCP_SYNCNT, &count, &len));
+	SAME("asked again at most %d times", count);
 	SAME("once more %s", RESULT(connect(fds[1], (struct sockaddr *)&address, address_len)));
 	SAME("write %s", RESULT(write(fds[1], "x", 1)));
 	SAME("read %s", RESULT(read(fds[1], &byte, 1)));

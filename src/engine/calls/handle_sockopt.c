@@ -223,6 +223,7 @@ static const struct shown_option shown_options[] = {
 	{ IPPROTO_TCP, TCP_INFO, 8, 0 },
 	{ IPPROTO_TCP, TCP_TIMESTAMP, 0, 1 },
 	{ IPPROTO_TCP, TCP_CC_INFO, 0, 0 },
+	{ IPPROTO_TCP, TCP_SYNCNT, 4, 0 }, /* but for what connecting.h has made of it */
 };
 
 static bool find_shown(const struct task *t, struct shown_option *ret)
@@ -246,8 +247,8 @@ static int fill_option(struct engine *e, struct task *t, const struct shown_opti
 	struct socket_note *note;
 	struct inode *inode;
 	uint64_t number;
+	int count, r;
 	size_t len;
-	int r;
 
 	*ret_keep = option->keep;
 	memcpy(bytes + option->keep, &option->value, sizeof(option->value));
@@ -262,6 +263,11 @@ static int fill_option(struct engine *e, struct task *t, const struct shown_opti
 	}
 	if (option->level == SOL_SOCKET && option->name == SO_ERROR && connecting_take_timeout(e, info)) {
 		bytes[0] = ETIMEDOUT;
+		*ret_keep = 0;
+		return 0;
+	}
+	if (option->level == IPPROTO_TCP && option->name == TCP_SYNCNT && connecting_count(e, info, &count)) {
+		memcpy(bytes, &count, sizeof(count));
 		*ret_keep = 0;
 		return 0;
 	}

@@ -280,6 +280,15 @@ bool connecting_take_timeout(struct engine *e, const struct fd_info *info)
 	return true;
 }
 
+bool connecting_count(struct engine *e, const struct fd_info *info, int *ret_count)
+{
+	const struct connecting *c = find(e, info);
+
+	if (c)
+		*ret_count = c->count;
+	return c;
+}
+
 /* What the kernel says when it is over: who asks for it anew would begin the next one. */
 static int end_badly(struct engine *e, struct connecting *c, int handle)
 {

@@ -32,6 +32,9 @@ int connecting_wait(struct engine *e, struct task *t, const struct sockaddr_stor
  */
 bool connecting_take_timeout(struct engine *e, const struct fd_info *info);
 
+/* TCP_SYNCNT as the guest has it, of a socket that waits; false: it is as it reads. */
+bool connecting_count(struct engine *e, const struct fd_info *info, int *ret_count);
+
 void connecting_deinit(struct engine *e);
 
 #endif
