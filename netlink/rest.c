@@ -6,6 +6,8 @@
 #include <libmnl/libmnl.h>
 #include <linux/if.h>
 #include <linux/if_addr.h>
+#include <linux/if_link.h>
+#include <linux/ipv6.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -26,7 +28,7 @@ struct owners {
 };
 
 struct view {
-	struct owners carriers; /* links that carry, without addresses */
+	struct owners movers;   /* links whose addresses do not stay tentative, without addresses */
 	struct owners routes;   /* local ones */
 	bool need_routes;
 	bool at_rest;
@@ -53,41 +55,65 @@ static int add(struct owners *owners, struct owner what)
 	return 0;
 }
 
-/* The first attribute of that type behind a header of `size` bytes that is `len` bytes or longer; NULL if there is none. */
-static const void *attribute(const struct nlmsghdr *nlh, size_t size, unsigned type, size_t len)
+/* The first attribute of that type behind a header of `size` bytes that holds `len` bytes or more; NULL if there is none. */
+static const struct nlattr *attribute(const struct nlmsghdr *nlh, size_t size, unsigned type, size_t len)
 {
 	const struct nlattr *attr;
 
 	mnl_attr_for_each(attr, nlh, size)
 		if (mnl_attr_get_type(attr) == type && mnl_attr_get_payload_len(attr) >= len)
-			return mnl_attr_get_payload(attr);
+			return attr;
 	return NULL;
+}
+
+/* The attribute inside of another one; NULL if there is none. */
+static const struct nlattr *inner(const struct nlattr *outer, unsigned type)
+{
+	const struct nlattr *attr;
+
+	if (outer)
+		mnl_attr_for_each_nested(attr, outer)
+			if (mnl_attr_get_type(attr) == type)
+				return attr;
+	return NULL;
+}
+
+/* ip-sysctl, accept_dad: without it an address is given at once, carrier or not. Where the kernel does not say, it looks for duplicates. */
+static bool looks_for_duplicates(const struct nlmsghdr *nlh)
+{
+	const struct nlattr *families = attribute(nlh, sizeof(struct ifinfomsg), IFLA_AF_SPEC, 0);
+	const struct nlattr *conf = inner(inner(families, AF_INET6), IFLA_INET6_CONF);
+	int32_t value = 1;
+
+	if (conf && mnl_attr_get_payload_len(conf) >= (DEVCONF_ACCEPT_DAD + 1) * sizeof(value))
+		memcpy(&value, (const int32_t *)mnl_attr_get_payload(conf) + DEVCONF_ACCEPT_DAD, sizeof(value));
+	return value > 0;
 }
 
 /* netdevice(7): IFF_LOWER_UP is the carrier, IFF_RUNNING what the link watch has made of it (RFC 2863's operational state). */
 static int look_at_link(struct view *view, const struct nlmsghdr *nlh)
 {
 	const struct ifinfomsg *info = mnl_nlmsg_get_payload(nlh);
-	bool carries = info->ifi_flags & IFF_LOWER_UP;
+	bool up = info->ifi_flags & IFF_UP && !(info->ifi_flags & IFF_DORMANT), carries = info->ifi_flags & IFF_LOWER_UP;
 
-	if (!(info->ifi_flags & IFF_UP) || info->ifi_flags & IFF_DORMANT)
-		return 0;
-	if (carries != !!(info->ifi_flags & IFF_RUNNING))
+	if (up && carries != !!(info->ifi_flags & IFF_RUNNING))
 		view->at_rest = false;
-	return carries ? add(&view->carriers, (struct owner){ .link = (uint32_t)info->ifi_index }) : 0;
+	if ((up && carries) || !looks_for_duplicates(nlh))
+		return add(&view->movers, (struct owner){ .link = (uint32_t)info->ifi_index });
+	return 0;
 }
 
 static int look_at_route(struct view *view, const struct nlmsghdr *nlh)
 {
 	const struct rtmsg *info = mnl_nlmsg_get_payload(nlh);
-	const void *link = attribute(nlh, sizeof(*info), RTA_OIF, sizeof(uint32_t));
-	const void *to = attribute(nlh, sizeof(*info), RTA_DST, sizeof(struct in6_addr));
+	const struct nlattr *link = attribute(nlh, sizeof(*info), RTA_OIF, sizeof(uint32_t));
+	const struct nlattr *to = attribute(nlh, sizeof(*info), RTA_DST, sizeof(struct in6_addr));
 	struct owner owner = { 0 };
 
 	if (info->rtm_family != AF_INET6 || info->rtm_type != RTN_LOCAL || !link || !to)
 		return 0;
-	memcpy(&owner.link, link, sizeof(owner.link));
-	memcpy(&owner.address, to, sizeof(owner.address));
+	memcpy(&owner.link, mnl_attr_get_payload(link), sizeof(owner.link));
+	memcpy(&owner.address, mnl_attr_get_payload(to), sizeof(owner.address));
 	return add(&view->routes, owner);
 }
 
@@ -95,7 +121,7 @@ static int look_at_route(struct view *view, const struct nlmsghdr *nlh)
 static int look_at_address(struct view *view, const struct nlmsghdr *nlh)
 {
 	const struct ifaddrmsg *info = mnl_nlmsg_get_payload(nlh);
-	const void *address = attribute(nlh, sizeof(*info), IFA_LOCAL, sizeof(struct in6_addr));
+	const struct nlattr *address = attribute(nlh, sizeof(*info), IFA_LOCAL, sizeof(struct in6_addr));
 	struct owner owner = { .link = info->ifa_index };
 
 	if (!address)
@@ -103,10 +129,10 @@ static int look_at_address(struct view *view, const struct nlmsghdr *nlh)
 	if (info->ifa_family != AF_INET6 || !address || info->ifa_flags & IFA_F_DADFAILED)
 		return 0;
 	if (info->ifa_flags & IFA_F_TENTATIVE) {
-		view->at_rest = view->at_rest && !has(&view->carriers, &owner);
+		view->at_rest = view->at_rest && !has(&view->movers, &owner);
 		return 0;
 	}
-	memcpy(&owner.address, address, sizeof(owner.address));
+	memcpy(&owner.address, mnl_attr_get_payload(address), sizeof(owner.address));
 	view->at_rest = view->at_rest && (!view->need_routes || has(&view->routes, &owner));
 	return 0;
 }
@@ -137,11 +163,11 @@ int nl_is_at_rest(struct nl_answer links, struct nl_answer addresses, struct nl_
 	r = look(&view, links, RTM_NEWLINK, sizeof(struct ifinfomsg), look_at_link);
 	if (r == 0)
 		r = look(&view, routes, RTM_NEWROUTE, sizeof(struct rtmsg), look_at_route);
-	sort(&view.carriers);
+	sort(&view.movers);
 	sort(&view.routes);
 	if (r == 0)
 		r = look(&view, addresses, RTM_NEWADDR, sizeof(struct ifaddrmsg), look_at_address);
-	free(view.carriers.list);
+	free(view.movers.list);
 	free(view.routes.list);
 	return r < 0 ? r : view.at_rest;
 }

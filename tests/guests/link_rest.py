@@ -121,8 +121,9 @@ for name in "all", "default":
         f.write("0")
 with open(SYSCTL + "default/addr_gen_mode", "w") as f:
     f.write("0")
-assert os.system("ip link set lo up; ip link add index 2 name aa address 02:00:00:00:00:02 type veth peer name zz index 3 address 02:00:00:00:00:03") == 0
-for name in "aa", "zz":
+assert os.system("ip link set lo up; ip link add index 2 name aa address 02:00:00:00:00:02 type veth peer name zz index 3 address 02:00:00:00:00:03"
+                 "; ip link add index 4 name bb type veth peer name yy index 5") == 0
+for name in "aa", "zz", "bb":
     set_up(name, 1)
 LINK = socket.if_nametoindex("aa")
 own = bytes.fromhex("fe80000000000000000000fffe000002")
@@ -130,5 +131,7 @@ addresses = [can_be_used, has_route, is_ready]
 count("ioctl", addresses, adding(1, by_ioctl, LINK))
 count("netlink", addresses, adding(2, by_netlink, LINK))
 count("netlink, nodad", addresses, adding(3, by_netlink_nodad, LINK))
+count("no carrier", addresses, adding(4, by_netlink, socket.if_nametoindex("bb")))
+count("down", addresses[1:], adding(5, by_netlink, socket.if_nametoindex("yy")))
 count("sysctl", [lambda a: can_be_used(a, LINK), has_route, is_ready], again)
 count("link", [lambda up: bool(routes_through("zz")) == bool(up), lambda up: bool(flags_of("zz") & 0x40) == bool(up)], toggle)

@@ -38,12 +38,15 @@ int main(int argc, char **argv)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 	int fds[2], got = 0, calls = 0, n;
+	char byte;
 
 	(void)argv;
 	if (socketpair(AF_UNIX, SOCK_DGRAM, 0, fds) < 0 || sigaction(SIGUSR1, &action, NULL) < 0)
 		return 1;
 	(void)printf("ready\n");
 	(void)fflush(stdout);
+	while (read(STDIN_FILENO, &byte, 1) < 0)
+		;
 	if (fork() == 0) {
 		for (int i = 0; i < MESSAGES; i++)
 			if (usleep(1000) < 0 || send(fds[1], "x", 1, 0) != 1)

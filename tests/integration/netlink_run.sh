@@ -138,6 +138,8 @@ expect 0 "addresses and links are ready at once"
 expect_out "ioctl 40 40 40
 netlink 40 40 40
 netlink, nodad 40 40 40
+no carrier 40 40 40
+down 40 40
 sysctl 40 40 40
 link 40 40" "addresses can be used, have a route and are not tentative; links run"
 cp out first

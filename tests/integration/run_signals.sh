@@ -7,12 +7,12 @@ set -m # background jobs keep the default for SIGINT
 # A word by which the guests of this test are found among all processes.
 mark=hermit-signal-test-$$
 
-# start SCRIPT: runs it under hermit in the background and waits until it says ready; $job is the supervisor.
+# start SCRIPT [INPUT]: runs it under hermit in the background and waits until it says ready; $job is the supervisor.
 start()
 {
 	rm -f fifo && mkfifo fifo
 	# whoever runs the tests may ignore some (nohup, a background job)
-	env --default-signal=HUP,INT,QUIT "$hermit" run -- bash -c "$1" "$mark" >fifo 2>"$work/err" </dev/null &
+	env --default-signal=HUP,INT,QUIT "$hermit" run -- bash -c "$1" "$mark" >fifo 2>"$work/err" <"${2:-/dev/null}" &
 	job=$!
 	exec 7<fifo
 	read -r -t "$(at_most 60)" word <&7 && [ "$word" = ready ] || fail "the guest did not start: $1"
@@ -98,19 +98,23 @@ descendants()
 	done
 }
 
-# pestered SIGNAL ARGUMENT...: many_messages, whose processes get the signal again and again until it ends
+# pestered SIGNAL ARGUMENT...: many_messages, whose processes get the signal again and again until it ends; it goes on when one has got it
 pestered()
 {
-	local signal=$1 sent=0 pid guests
+	local signal=$1 sent=0 goes="" pid guests
 	shift
-	start "exec ./many_messages $*"
+	rm -f go && mkfifo go
+	exec 8<>go
+	start "exec ./many_messages $*" go
 	guests=$(descendants $job)
 	while kill -0 $job 2>/dev/null; do
 		for pid in $guests; do
 			# not process 1 of the container, which is ours
 			[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = many_messages ] && kill -"$signal" "$pid" 2>/dev/null && sent=$((sent + 1))
 		done
+		[ $sent = 0 ] || [ -n "$goes" ] || { echo >&8 && goes=yes; }
 	done
+	exec 8>&-
 	finished
 	expect 0 "many messages and SIG$signal"
 	ok "SIG$signal has been sent" [ $sent -gt 0 ]

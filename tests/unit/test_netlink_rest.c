@@ -2,6 +2,9 @@
 /* Whether a network namespace is at rest, from messages as the kernel writes them (netlink/rest.h). */
 #include <linux/if.h>
 #include <linux/if_addr.h>
+#include <linux/if_link.h>
+#include <linux/ipv6.h>
+#include <sys/socket.h>
 
 #include "netlink/rest.h"
 #include "netlink_test.h"
@@ -38,6 +41,19 @@ static void put(struct nl_buf *to, uint16_t type, const void *info, size_t info_
 static void link_is(int index, unsigned flags)
 {
 	put(&d.links, RTM_NEWLINK, &(struct ifinfomsg){ .ifi_index = index, .ifi_flags = flags }, sizeof(struct ifinfomsg), NULL, 0);
+}
+
+/* With its setting of accept_dad. */
+static void link_looks(int index, unsigned flags, int32_t accept_dad)
+{
+	struct {
+		struct nlattr families, family, conf;
+		int32_t values[DEVCONF_ACCEPT_DAD + 1];
+	} attributes = { { sizeof(attributes), IFLA_AF_SPEC }, { sizeof(attributes) - 4, AF_INET6 }, { sizeof(attributes) - 8, IFLA_INET6_CONF }, { 0 } };
+
+	attributes.values[DEVCONF_ACCEPT_DAD] = accept_dad;
+	put(&d.links, RTM_NEWLINK, &(struct ifinfomsg){ .ifi_index = index, .ifi_flags = flags }, sizeof(struct ifinfomsg), &attributes.families,
+	    sizeof(attributes));
 }
 
 /* fd00::N */
@@ -138,6 +154,14 @@ Test(netlink_rest, addresses_that_are_looked_for)
 	address_is(3, IFA_ADDRESS, 1, IFA_F_TENTATIVE);
 	address_is(2, IFA_ADDRESS, 2, IFA_F_TENTATIVE | IFA_F_DADFAILED);
 	cr_expect_eq(at_rest(), 1, "without a carrier, and one that is somebody else's");
+	link_looks(4, IFF_UP, 1);
+	address_is(4, IFA_ADDRESS, 4, IFA_F_TENTATIVE);
+	cr_expect_eq(at_rest(), 1, "to be looked for, without a carrier");
+	link_looks(5, 0, 0);
+	cr_expect_eq(at_rest(), 1, "not to be looked for, but without an address");
+	address_is(5, IFA_ADDRESS, 5, IFA_F_TENTATIVE);
+	cr_expect_eq(at_rest(), 0, "not to be looked for");
+	d.addresses.len = 0;
 	route_is(2, 3, RTN_LOCAL);
 	address_is(2, IFA_ADDRESS, 3, IFA_F_TENTATIVE);
 	cr_expect_eq(at_rest(), 0);
