@@ -190,13 +190,20 @@ static int put_refusal(const struct nlmsghdr *nlh, int error, uint32_t port, boo
 	return nl_buf_align(answers);
 }
 
-/* Such routes are in a table of their own unless the kernel has a single one. */
+/* Such routes are in a table of their own unless the kernel has a single one; an attribute that names a table comes before the header's. */
 static bool removes_local_route(const struct nlmsghdr *nlh)
 {
 	const struct rtmsg *info = mnl_nlmsg_get_payload(nlh);
+	const struct nlattr *attr;
+	uint32_t table;
 
-	return nlh->nlmsg_type == RTM_DELROUTE && mnl_nlmsg_get_payload_len(nlh) >= sizeof(*info) &&
-	       (info->rtm_type == RTN_LOCAL || info->rtm_table == RT_TABLE_LOCAL);
+	if (nlh->nlmsg_type != RTM_DELROUTE || mnl_nlmsg_get_payload_len(nlh) < sizeof(*info))
+		return false;
+	table = info->rtm_table;
+	mnl_attr_for_each(attr, nlh, sizeof(*info))
+		if (mnl_attr_get_type(attr) == RTA_TABLE && mnl_attr_get_payload_len(attr) >= sizeof(table))
+			table = mnl_attr_get_u32(attr);
+	return info->rtm_type == RTN_LOCAL || table == RT_TABLE_LOCAL;
 }
 
 static void report_message(int protocol, const struct nlmsghdr *nlh, struct nl_request_report *report)

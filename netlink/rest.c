@@ -29,6 +29,7 @@ struct owners {
 
 struct view {
 	struct owners movers;   /* links whose addresses do not stay tentative, without addresses */
+	struct owners keepers;  /* links that are down and keep their addresses */
 	struct owners routes;   /* local ones */
 	bool need_routes;
 	bool at_rest;
@@ -78,16 +79,28 @@ static const struct nlattr *inner(const struct nlattr *outer, unsigned type)
 	return NULL;
 }
 
-/* ip-sysctl, accept_dad: without it an address is given at once, carrier or not. Where the kernel does not say, it looks for duplicates. */
-static bool looks_for_duplicates(const struct nlmsghdr *nlh)
+/* One of IPv6's settings of the link; `unsaid` where the kernel does not say. */
+static int32_t setting(const struct nlmsghdr *nlh, unsigned which, int32_t unsaid)
 {
 	const struct nlattr *families = attribute(nlh, sizeof(struct ifinfomsg), IFLA_AF_SPEC, 0);
 	const struct nlattr *conf = inner(inner(families, AF_INET6), IFLA_INET6_CONF);
-	int32_t value = 1;
+	int32_t value = unsaid;
 
-	if (conf && mnl_attr_get_payload_len(conf) >= (DEVCONF_ACCEPT_DAD + 1) * sizeof(value))
-		memcpy(&value, (const int32_t *)mnl_attr_get_payload(conf) + DEVCONF_ACCEPT_DAD, sizeof(value));
-	return value > 0;
+	if (conf && mnl_attr_get_payload_len(conf) >= (which + 1) * sizeof(value))
+		memcpy(&value, (const int32_t *)mnl_attr_get_payload(conf) + which, sizeof(value));
+	return value;
+}
+
+/* ip-sysctl, accept_dad: without it an address is given at once, carrier or not. Where the kernel does not say, it looks for duplicates. */
+static bool looks_for_duplicates(const struct nlmsghdr *nlh)
+{
+	return setting(nlh, DEVCONF_ACCEPT_DAD, 1) > 0;
+}
+
+/* ip-sysctl, keep_addr_on_down: addresses lose their routes, and may be tentative, until the link comes up. */
+static bool keeps_addresses(const struct nlmsghdr *nlh)
+{
+	return setting(nlh, DEVCONF_KEEP_ADDR_ON_DOWN, 0) > 0;
 }
 
 /* netdevice(7): IFF_LOWER_UP is the carrier, IFF_RUNNING what the link watch has made of it (RFC 2863's operational state). */
@@ -98,6 +111,8 @@ static int look_at_link(struct view *view, const struct nlmsghdr *nlh)
 
 	if (up && carries != !!(info->ifi_flags & IFF_RUNNING))
 		view->at_rest = false;
+	if (!(info->ifi_flags & IFF_UP) && keeps_addresses(nlh))
+		return add(&view->keepers, (struct owner){ .link = (uint32_t)info->ifi_index });
 	if ((up && carries) || !looks_for_duplicates(nlh))
 		return add(&view->movers, (struct owner){ .link = (uint32_t)info->ifi_index });
 	return 0;
@@ -126,7 +141,7 @@ static int look_at_address(struct view *view, const struct nlmsghdr *nlh)
 
 	if (!address)
 		address = attribute(nlh, sizeof(*info), IFA_ADDRESS, sizeof(struct in6_addr));
-	if (info->ifa_family != AF_INET6 || !address || info->ifa_flags & IFA_F_DADFAILED)
+	if (info->ifa_family != AF_INET6 || !address || info->ifa_flags & IFA_F_DADFAILED || has(&view->keepers, &owner))
 		return 0;
 	if (info->ifa_flags & IFA_F_TENTATIVE) {
 		view->at_rest = view->at_rest && !has(&view->movers, &owner);
@@ -164,10 +179,12 @@ int nl_is_at_rest(struct nl_answer links, struct nl_answer addresses, struct nl_
 	if (r == 0)
 		r = look(&view, routes, RTM_NEWROUTE, sizeof(struct rtmsg), look_at_route);
 	sort(&view.movers);
+	sort(&view.keepers);
 	sort(&view.routes);
 	if (r == 0)
 		r = look(&view, addresses, RTM_NEWADDR, sizeof(struct ifaddrmsg), look_at_address);
 	free(view.movers.list);
+	free(view.keepers.list);
 	free(view.routes.list);
 	return r < 0 ? r : view.at_rest;
 }

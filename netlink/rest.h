@@ -21,8 +21,8 @@ struct nl_answer {
 
 /*
  * From dumps of links, of IPv6 addresses and of IPv6 routes (other families in them are no harm): 1, 0, or -ENOMEM. A link that waits for
- * somebody (dormant), and an address that another host has (DADFAILED) or that is to be looked for (accept_dad) on a link without a carrier,
- * do not change by themselves.
+ * somebody (dormant), and an address that another host has (DADFAILED), that is to be looked for (accept_dad) on a link without a carrier,
+ * or that its link keeps while it is down (keep_addr_on_down of the link itself) do not change by themselves.
  * Without routes (NULL) it is enough that an address is not looked for any more: for who has seen that routes were taken away by hand.
  */
 int nl_is_at_rest(struct nl_answer links, struct nl_answer addresses, struct nl_answer routes);

@@ -158,6 +158,10 @@ Test(netlink_request, what_the_caller_is_told)
 		{ "a route away", RTM_DELROUTE, NLM_F_REQUEST, "0a 80 00 00 fe 00 00 01 00000000", false, true, false, false },
 		{ "a local route away", RTM_DELROUTE, NLM_F_REQUEST, "0a 80 00 00 fe 00 00 02 00000000", false, true, false, true },
 		{ "one of the local table", RTM_DELROUTE, NLM_F_REQUEST, "0a 80 00 00 ff 00 00 00 00000000", false, true, false, true },
+		{ "one of the local table, which an attribute names", RTM_DELROUTE, NLM_F_REQUEST,
+		  "0a 80 00 00 00 00 00 00 00000000 0800 0f00 ff000000", false, true, false, true },
+		{ "one of another table, which an attribute names", RTM_DELROUTE, NLM_F_REQUEST,
+		  "0a 80 00 00 ff 00 00 00 00000000 0800 0f00 fe000000", false, true, false, false },
 		{ "a local route", RTM_NEWROUTE, NLM_F_REQUEST, "0a 80 00 00 ff 00 00 02 00000000", false, true, false, false },
 		{ "a route away, cut", RTM_DELROUTE, NLM_F_REQUEST, "0a 80 00 00 ff 00 00 02", false, true, false, false },
 	};

@@ -43,15 +43,15 @@ static void link_is(int index, unsigned flags)
 	put(&d.links, RTM_NEWLINK, &(struct ifinfomsg){ .ifi_index = index, .ifi_flags = flags }, sizeof(struct ifinfomsg), NULL, 0);
 }
 
-/* With its setting of accept_dad. */
-static void link_looks(int index, unsigned flags, int32_t accept_dad)
+/* With one of its settings; others are 0. */
+static void link_has(int index, unsigned flags, unsigned which, int32_t value)
 {
 	struct {
 		struct nlattr families, family, conf;
-		int32_t values[DEVCONF_ACCEPT_DAD + 1];
+		int32_t values[DEVCONF_KEEP_ADDR_ON_DOWN + 1];
 	} attributes = { { sizeof(attributes), IFLA_AF_SPEC }, { sizeof(attributes) - 4, AF_INET6 }, { sizeof(attributes) - 8, IFLA_INET6_CONF }, { 0 } };
 
-	attributes.values[DEVCONF_ACCEPT_DAD] = accept_dad;
+	attributes.values[which] = value;
 	put(&d.links, RTM_NEWLINK, &(struct ifinfomsg){ .ifi_index = index, .ifi_flags = flags }, sizeof(struct ifinfomsg), &attributes.families,
 	    sizeof(attributes));
 }
@@ -136,6 +136,22 @@ Test(netlink_rest, an_address_has_its_local_route)
 	cr_expect_eq(at_rest(), 1);
 }
 
+Test(netlink_rest, addresses_that_a_link_keeps_while_it_is_down)
+{
+	link_has(2, 0, DEVCONF_KEEP_ADDR_ON_DOWN, 1);
+	link_has(3, IFF_UP, DEVCONF_KEEP_ADDR_ON_DOWN, 1);
+	link_has(4, 0, DEVCONF_KEEP_ADDR_ON_DOWN, 0);
+	address_is(2, IFA_ADDRESS, 7, IFA_F_PERMANENT | IFA_F_NODAD);
+	address_is(2, IFA_ADDRESS, 8, IFA_F_PERMANENT | IFA_F_TENTATIVE);
+	cr_expect_eq(at_rest(), 1, "have no route, and may be tentative");
+	address_is(3, IFA_ADDRESS, 9, IFA_F_PERMANENT);
+	cr_expect_eq(at_rest(), 0, "one of a link that is up has a route");
+	route_is(3, 9, RTN_LOCAL);
+	cr_expect_eq(at_rest(), 1);
+	address_is(4, IFA_ADDRESS, 10, IFA_F_PERMANENT | IFA_F_NODAD);
+	cr_expect_eq(at_rest(), 0, "so has one that was given while the link is down");
+}
+
 Test(netlink_rest, without_routes)
 {
 	const struct nl_answer none = { 0 };
@@ -154,10 +170,10 @@ Test(netlink_rest, addresses_that_are_looked_for)
 	address_is(3, IFA_ADDRESS, 1, IFA_F_TENTATIVE);
 	address_is(2, IFA_ADDRESS, 2, IFA_F_TENTATIVE | IFA_F_DADFAILED);
 	cr_expect_eq(at_rest(), 1, "without a carrier, and one that is somebody else's");
-	link_looks(4, IFF_UP, 1);
+	link_has(4, IFF_UP, DEVCONF_ACCEPT_DAD, 1);
 	address_is(4, IFA_ADDRESS, 4, IFA_F_TENTATIVE);
 	cr_expect_eq(at_rest(), 1, "to be looked for, without a carrier");
-	link_looks(5, 0, 0);
+	link_has(5, 0, DEVCONF_ACCEPT_DAD, 0);
 	cr_expect_eq(at_rest(), 1, "not to be looked for, but without an address");
 	address_is(5, IFA_ADDRESS, 5, IFA_F_TENTATIVE);
 	cr_expect_eq(at_rest(), 0, "not to be looked for");

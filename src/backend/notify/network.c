@@ -60,7 +60,9 @@ static int socket_there(struct guest *g, int task, int protocol)
 		return -ESRCH;
 	(void)snprintf(name, sizeof(name), "%d/ns/net", t->tid);
 	there = openat(n->proc_fd, name, O_RDONLY | O_CLOEXEC);
-	return there < 0 ? -errno : elsewhere(there, make_socket, &protocol);
+	if (there < 0)
+		return errno == ENOENT ? -ESRCH : -errno; /* who has been killed has no namespaces any more */
+	return elsewhere(there, make_socket, &protocol);
 }
 
 /* Everything that comes at once: netlink answers while the request is sent, and goes on while it is read. */
