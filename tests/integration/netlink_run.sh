@@ -156,7 +156,7 @@ run "$hermit" run --strict -- sh -c 'ip link add aa type veth peer name zz; ip l
 expect_out "local fd00::2
 multicast ff00::/8" "a local route that was taken away is not waited for"
 # shellcheck disable=SC2016 # for the guest's shell
-run "$hermit" run --strict -- sh -c 'echo 1 >/proc/sys/net/ipv6/conf/all/keep_addr_on_down; ip link add aa type veth peer name zz; ip link set zz up
+run "$hermit" run --strict -- sh -c 'echo 1 >/proc/sys/net/ipv6/conf/default/keep_addr_on_down; ip link add aa type veth peer name zz; ip link set zz up
 	ip link set aa up; ip addr add fd00::1/64 dev aa nodad; ip link set aa down
 	ip -6 addr show dev aa | grep -o "fd00::1/64"; ip -6 route show table local dev aa; ip link set aa up; ip -6 route show table local dev aa | grep -o "^local fd00::1"'
 expect_out "fd00::1/64
