@@ -96,6 +96,31 @@ for way in recv epoll; do
 	expect_err "hermit: uncontrolled: connection to a process outside: service" "a service of the host's, $way"
 done
 kill $service 2>/dev/null
+# A socket that the run is given listens: whom it accepts is outside, too.
+cat >given.py <<'END'
+import socket, subprocess, sys, time
+s = socket.socket(socket.AF_UNIX)
+s.bind("given")
+s.listen()
+c = socket.socket(socket.AF_UNIX)
+c.connect("given")
+p = subprocess.Popen(sys.argv[1:], stdin=s)
+s.close()
+time.sleep(0.5)
+c.sendall(b"late")
+sys.exit(p.wait())
+END
+cat >accepting.py <<'END'
+import select, socket
+c, _ = socket.socket(fileno=0).accept()
+e = select.epoll()
+e.register(c, select.EPOLLIN)
+e.poll()
+print(c.recv(100))
+END
+run python3 given.py "$hermit" run -- python3 accepting.py
+expect 0 "a socket that listens is given"
+expect_out "b'late'" "a socket that listens is given"
 run "$hermit" run -- python3 own.py
 expect 120 "a service of the run's own"
 expect_err_has "deadlock" "a service of the run's own"

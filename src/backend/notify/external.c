@@ -148,10 +148,17 @@ static bool is_from_outside(const struct notify *n, const struct member *m)
 	return false;
 }
 
-/* In a network of the guest's own only those with a peer outside: whoever has got one has been asked about it when it connected. */
+/*
+ * In a network of the guest's own only those with a peer outside: whoever has got one has been asked about it when it connected, or has it from
+ * a socket that comes from there, by accept(2) or in a message.
+ */
 static bool sockets_matter(const struct notify *n)
 {
-	return n->network != BACKEND_NETWORK_OWN || n->peers_outside;
+	bool matter = n->network != BACKEND_NETWORK_OWN || n->peers_outside;
+
+	for (size_t i = 0; i < n->n_outside && !matter; i++)
+		matter = n->outside[i].dev == n->guest.identities.socket_dev;
+	return matter;
 }
 
 static int reach_of_member(struct notify *n, int set, const struct member *m, unsigned sets)
