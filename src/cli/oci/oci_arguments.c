@@ -185,20 +185,29 @@ static void stop_holding(void)
 	held.real = held.file = -1;
 }
 
-/* The program ends while it is held: its first line is the error, behind the program's name. */
-static void log_what_was_held(void)
+/* What a message says, behind the program's name: folders on the way to it may be called alike. */
+static const char *without_name(const char *line)
 {
 	static const char name[] = "hermit-supervisor";
-	char *line = held.text, *after;
+	const char *end = strstr(line, ": "), *at = line, *after = line;
+
+	while ((at = strstr(at, name)) && (!end || at < end)) {
+		at += sizeof(name) - 1;
+		after = at + strspn(at, ": ");
+	}
+	return after;
+}
+
+/* The program ends while it is held: its first line is the error. */
+static void log_what_was_held(void)
+{
+	char *line = held.text;
 
 	stop_holding();
 	if (!*line || !arg_oci.log)
 		return;
 	line[strcspn(line, "\n")] = '\0';
-	after = strstr(line, name);
-	if (after)
-		line = after + sizeof(name) - 1 + strspn(after + sizeof(name) - 1, ": ");
-	write_log(LOG_LEVEL_ERROR, line);
+	write_log(LOG_LEVEL_ERROR, without_name(line));
 }
 
 static void hold_errors(void)
