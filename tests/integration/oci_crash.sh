@@ -94,6 +94,19 @@ done
 expect_held 2 "the guardian holds nothing of execs that have ended"
 clear_one guarded "a guardian of many"
 
+# Who joined is killed during a pause: his death and the request to go on are found in one look. Both are heard, and whoever joins then is served.
+start_one mourned
+for ((i = 0; i < 3; i++)); do
+	rt exec --detach --pid-file joined.pid mourned /bin/sleep 500
+	rt pause mourned
+	kill -9 "$(cat joined.pid)"
+	run rt resume mourned
+	expect 0 "resume after a death during the pause ($i)"
+	run timeout -s KILL "$(at_most 30)" rt exec mourned /bin/true
+	expect 0 "exec after a death during the pause ($i)"
+done
+clear_one mourned "deaths during pauses"
+
 # Frozen by somebody else, in a cgroup that is not the container's
 if mkdir "/sys/fs/cgroup/freezer/hermit-test-$$" 2>/dev/null; then
 	start_one frozen

@@ -254,12 +254,15 @@ static int count_ready(const struct pollfd *fds, size_t n_fds)
 /*
  * Waits for input from outside, for a host signal, or for a call of a task that runs without having the turn. What the signal
  * descriptor has is taken at once: SIGCHLD may turn out to be nothing that the engine has to know. Behind the n_fds there is room
- * for notify_own_polls() more.
+ * for notify_own_polls() more. One look may have found several things (a death and a request), of which the engine takes one at a
+ * time: while one is left nobody waits.
  */
 static int poll_outside(struct notify *n, struct pollfd *fds, size_t n_fds, int timeout_ms)
 {
 	int ready, r, slice;
 
+	if (n->queue.n > 0)
+		return -EINTR;
 	for (;;) {
 		size_t n_own = notify_own_polls(n, fds + n_fds);
 
