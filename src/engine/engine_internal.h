@@ -54,8 +54,8 @@ struct engine {
 	bool event_dirty;     /* something happened that WAIT_EVENT waiters may have waited for */
 	bool network_used;    /* somebody has had a socket of the Internet's families */
 	bool network_dirty;   /* packets may be under way */
-	bool sockets_passed;  /* somebody has passed a socket of the family AF_UNIX in a message (passed.h) */
-	bool garbage_dirty;   /* and then closed some */
+	bool garbage_possible; /* sockets may be on their way in messages to each other (passed.h) */
+	bool garbage_dirty;    /* and some were closed since */
 	int held[16];         /* handles of sockets that may hold back what they were given (network.c) */
 	unsigned n_held;
 	bool terminals_used;  /* somebody has had a terminal of the guest's own */

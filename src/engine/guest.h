@@ -255,6 +255,8 @@ struct guest_ops {
 	 * -EINTR when a host signal arrived meanwhile (it is then reported by wait()).
 	 */
 	int (*handles_poll)(struct guest *g, struct handle_poll *polls, size_t n, int timeout_ms);
+	/* Waits in real time until the kernel has made it ready by itself; nothing else is heard meanwhile. 1, 0: not in time, or -errno. */
+	int (*handle_await)(struct guest *g, int handle, short events, int timeout_ms);
 	/* Who can make it ready: enum guest_reach; of an epoll set the most that a member of it has. Or -errno. */
 	int (*handle_reach)(struct guest *g, int handle);
 	/* Never block: -EAGAIN instead. Never raise SIGPIPE: -EPIPE instead. */

@@ -331,7 +331,7 @@ int waits_network(struct engine *e)
 		return r;
 	r = e->g->ops->handles_poll(e->g, polls, n, LATE_ACK_MS);
 	if (r <= 0)
-		return r == -EINTR ? 0 : r;
+		return r == -EINTR ? 1 : r; /* something else was heard: look again */
 	r = wake_ready(e, polls);
 	return r < 0 ? r : 1;
 }

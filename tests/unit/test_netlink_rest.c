@@ -6,6 +6,7 @@
 #include <linux/ipv6.h>
 #include <sys/socket.h>
 
+#include "netlink/peer.h"
 #include "netlink/rest.h"
 #include "netlink_test.h"
 
@@ -30,6 +31,7 @@ static void stop(void)
 }
 
 TestSuite(netlink_rest, .init = start, .fini = stop);
+TestSuite(netlink_peer, .init = start, .fini = stop);
 
 static void put(struct nl_buf *to, uint16_t type, const void *info, size_t info_len, const struct nlattr *attributes, size_t len)
 {
@@ -194,4 +196,24 @@ Test(netlink_rest, other_families_and_short_messages)
 	put(&d.routes, RTM_NEWROUTE, &info, 4, NULL, 0);
 	address_is(2, IFA_LABEL, 1, 0);
 	cr_expect_eq(at_rest(), 1);
+}
+
+/* ---- peers of sockets ---- */
+
+Test(netlink_peer, answers)
+{
+	const struct unix_diag_msg info = { .udiag_family = AF_UNIX, .udiag_ino = 7 };
+	const struct {
+		struct nlattr header;
+		uint32_t ino;
+	} attribute = { { 8, UNIX_DIAG_PEER }, 9 };
+
+	put(&d.links, SOCK_DIAG_BY_FAMILY, &info, sizeof(info), &attribute.header, sizeof(attribute));
+	cr_expect_eq(nl_peer(d.links.data, d.links.len), 9);
+	cr_expect_eq(nl_peer(d.links.data, d.links.len - 1), 0, "cut");
+	put(&d.routes, SOCK_DIAG_BY_FAMILY, &info, sizeof(info), NULL, 0);
+	cr_expect_eq(nl_peer(d.routes.data, d.routes.len), 0, "no peer");
+	put(&d.addresses, NLMSG_ERROR, &info, sizeof(info), NULL, 0);
+	cr_expect_eq(nl_peer(d.addresses.data, d.addresses.len), 0, "an error");
+	cr_expect_eq(nl_peer(NULL, 0), 0);
 }

@@ -308,6 +308,17 @@ int notify_handles_poll(struct guest *g, struct handle_poll *polls, size_t n_pol
 	return r;
 }
 
+int notify_handle_await(struct guest *g, int handle, short events, int timeout_ms)
+{
+	struct pollfd p = { .fd = handle, .events = events };
+	int r;
+
+	do
+		r = poll(&p, 1, timeout_ms);
+	while (r < 0 && errno == EINTR);
+	return r < 0 ? -errno : r;
+}
+
 static int ready_for(int fd, short events)
 {
 	struct pollfd p = { .fd = fd, .events = events };

@@ -272,6 +272,7 @@ void notify_handle_release(struct guest *g, int handle);
 int notify_handle_info(struct guest *g, int handle, struct fd_info *ret_info);
 int notify_handle_flags(struct guest *g, int handle);
 int notify_handles_poll(struct guest *g, struct handle_poll *polls, size_t n_polls, int timeout_ms);
+int notify_handle_await(struct guest *g, int handle, short events, int timeout_ms);
 ssize_t notify_handle_read(struct guest *g, int handle, void *buf, size_t len);
 ssize_t notify_handle_write(struct guest *g, int handle, const void *buf, size_t len);
 int notify_pidfd_target(struct guest *g, int task, int fd);

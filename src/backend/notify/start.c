@@ -48,6 +48,7 @@ static const struct guest_ops notify_ops = {
 	.beacon_set = notify_beacon_set,
 	.beacons_held = notify_beacons_held,
 	.outside_pending = notify_outside_pending,
+	.handle_await = notify_handle_await,
 	.handle_reach = notify_handle_reach,
 	.handle_read_at = notify_handle_read_at,
 	.fifo_has_partner = notify_fifo_has_partner,

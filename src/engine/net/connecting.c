@@ -109,13 +109,12 @@ static int borrow(struct engine *e, const struct connecting *c, bool *ret_own)
 /* Has it come to an end, good or bad? After all that was under way. 1, 0, or -errno. */
 static int settled(struct engine *e, int handle, int timeout_ms)
 {
-	struct handle_poll poll = { .handle = handle, .events = POLLOUT };
 	int r;
 
 	e->network_dirty = true;
 	r = network_settle(e);
 	if (r == 0)
-		r = e->g->ops->handles_poll(e->g, &poll, 1, timeout_ms);
+		r = e->g->ops->handle_await(e->g, handle, POLLOUT, timeout_ms);
 	return r;
 }
 

@@ -116,15 +116,14 @@ static void forget_news(struct engine *e, int news)
 /* 1 at rest, 0 not in time, or -errno. */
 static int await_rest(struct engine *e, struct task *t, int news)
 {
-	struct handle_poll poll = { .handle = news, .events = POLLIN };
 	int r;
 
 	for (int i = 0; i < ROUNDS; i++) {
 		r = is_at_rest(e, t);
 		if (r != 0)
 			return r;
-		r = e->g->ops->handles_poll(e->g, &poll, 1, PATIENCE_MS);
-		if (r <= 0 && r != -EINTR)
+		r = e->g->ops->handle_await(e->g, news, POLLIN, PATIENCE_MS);
+		if (r <= 0)
 			return r;
 		forget_news(e, news);
 	}

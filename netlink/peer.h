@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who is at the other end of a socket of the family AF_UNIX, by sock_diag(7). */
+#ifndef HS_NETLINK_PEER_H
+#define HS_NETLINK_PEER_H
+
+#include <linux/netlink.h>
+#include <linux/unix_diag.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct nl_peer_request {
+	struct nlmsghdr header;
+	struct unix_diag_req body;
+};
+
+/* What is asked of NETLINK_SOCK_DIAG. */
+struct nl_peer_request nl_peer_request(uint32_t ino);
+
+/* From the answer: the inode of the peer, or 0: there is none, it was not accepted yet, or the kernel does not say. */
+uint32_t nl_peer(const void *answer, size_t len);
+
+#endif
