@@ -261,8 +261,10 @@ static int poll_outside(struct notify *n, struct pollfd *fds, size_t n_fds, int 
 {
 	int ready, r, slice;
 
-	if (n->queue.n > 0)
-		return -EINTR;
+	if (n->queue.n > 0) {
+		ready = poll(fds, n_fds, 0);
+		return ready < 0 ? -errno : ready > 0 ? ready : -EINTR;
+	}
 	for (;;) {
 		size_t n_own = notify_own_polls(n, fds + n_fds);
 
