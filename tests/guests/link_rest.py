@@ -116,9 +116,6 @@ def toggle(i):
     return i % 2
 
 
-for name in "all", "default":
-    with open(SYSCTL + name + "/accept_dad", "w") as f:
-        f.write("0")
 with open(SYSCTL + "default/addr_gen_mode", "w") as f:
     f.write("0")
 assert os.system("ip link set lo up; ip link add index 2 name aa address 02:00:00:00:00:02 type veth peer name zz index 3 address 02:00:00:00:00:03"

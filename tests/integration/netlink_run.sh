@@ -149,7 +149,8 @@ stop_load
 ok "the same with both cores busy" cmp first out
 # shellcheck disable=SC2086 # words
 run $natively python3 "$rest" 40
-ok "natively they are not" test "$(cksum <first)" != "$(cksum <out)"
+# There the kernel looks for duplicates of each address, for a second at least.
+ok "natively they are not" test -z "$(grep -x 'ioctl 40 40 40' out)"
 
 run "$hermit" run --strict -- sh -c 'ip link add aa type veth peer name zz; ip link set aa up; ip addr add fd00::1/64 dev aa
 	ip -6 route del local fd00::1 dev aa table local; ip addr add fd00::2/64 dev aa; ip -6 route show table local dev aa | cut -d" " -f1-2'
