@@ -340,7 +340,7 @@ static void wait_tsc(void)
 		now = tsc();
 		looks++;
 	} while (now - start < 2000000);
-	printf("%llu looks, %llu ticks\n", (unsigned long long)looks, (unsigned long long)(now - start));
+	printf("%llu looks, %llu ticks from %llu\n", (unsigned long long)looks, (unsigned long long)(now - start), (unsigned long long)start);
 }
 
 /* Waits for another by looking at the time stamp counter, too, as back-off code does. */

@@ -437,5 +437,6 @@ int main(void)
 	read_times("read", 0);
 	read_times("read, O_NOATIME", O_NOATIME);
 	omitted();
+	vm_end();
 	return 0;
 }

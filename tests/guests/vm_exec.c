@@ -276,5 +276,6 @@ int main(int argc, char **argv)
 	failing();
 	own_code();
 	set_user();
+	vm_end();
 	return 0;
 }

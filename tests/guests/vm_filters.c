@@ -250,5 +250,6 @@ int main(void)
 	other_kinds();
 	ends_of_one();
 	filters();
+	vm_end();
 	return 0;
 }

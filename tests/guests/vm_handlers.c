@@ -583,6 +583,6 @@ int main(int argc, char **argv)
 	urgent();
 	actions();
 	inside_handlers();
-	SHOWN("pid %d at %llu", (int)getpid(), (unsigned long long)vm_now());
+	vm_end();
 	return 0;
 }

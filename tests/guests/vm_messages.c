@@ -308,5 +308,6 @@ int main(void)
 {
 	several_messages();
 	errors_in_queues();
+	vm_end();
 	return 0;
 }

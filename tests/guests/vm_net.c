@@ -542,5 +542,6 @@ int main(void)
 	without_waiting();
 	descriptors_without_waiting(SOCK_STREAM);
 	descriptors_without_waiting(SOCK_DGRAM);
+	vm_end();
 	return 0;
 }

@@ -410,5 +410,6 @@ int main(void)
 	arenas();
 	others_memory();
 	births();
+	vm_end();
 	return 0;
 }

@@ -128,5 +128,6 @@ int main(void)
 	threads_at_once();
 	processes_at_once();
 	senders();
+	vm_end();
 	return 0;
 }

@@ -499,6 +499,6 @@ int main(void)
 	timed_waits();
 	descriptors();
 	records();
-	SHOWN("pid %d at %llu", (int)getpid(), (unsigned long long)vm_now());
+	vm_end();
 	return 0;
 }

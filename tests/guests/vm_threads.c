@@ -645,5 +645,6 @@ int main(int argc, char **argv)
 	cancelling();
 	passing();
 	adding();
+	vm_end();
 	return 0;
 }

@@ -478,5 +478,6 @@ int main(void)
 	together();
 	busy();
 	accounts();
+	vm_end();
 	return 0;
 }

@@ -318,5 +318,6 @@ int main(void)
 	fd = (int)MUST(socket(AF_INET, SOCK_DGRAM, 0));
 	SAME("datagrams: %s", RESULT(setsockopt(fd, IPPROTO_TCP, TCP_LINGER2, &fd, sizeof(fd))));
 	close(fd);
+	vm_end();
 	return 0;
 }

@@ -69,6 +69,27 @@ ok()
 	"$@" || fail "$what"
 }
 
+# natively_so FILE COMMAND...: the command, which has nothing to do with hermit, says what is in the file. On a busy machine Linux may say it in more
+# than one way, since its own threads carry packets and whoever sleeps is late: what hermit says has to be one of them, so one of five times is enough.
+# A hang is no excuse. The last time's output is in $work/native.
+natively_so()
+{
+	local file=$1 time ended
+	shift
+	for time in 1 2 3 4 5; do
+		ended=0
+		"$@" >"$work/native" 2>"$work/err" </dev/null || ended=$?
+		if [ $ended = 0 ] && cmp -s "$file" "$work/native"; then
+			[ $time = 1 ] || printf 'natively so at time %s: %s\n' $time "$*"
+			return 0
+		fi
+		[ $ended -lt 128 ] || break
+	done
+	printf 'natively, exit status %s:\n' $ended
+	diff "$file" "$work/native" | head -n 20
+	return 1
+}
+
 # progress K N [WHAT]: how far a long driver is. On a terminal one line that is rewritten, and wiped by the last run; elsewhere, as in the log of a
 # test, a line every HERMIT_PROGRESS_SECONDS (60). The terminal is standard error, or descriptor 9, where `make soak` keeps it.
 progress_fd=
