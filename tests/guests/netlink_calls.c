@@ -4,15 +4,18 @@
  * that has nothing but loopback: lengths only as relations, since a kernel's messages are longer than those of the next.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -156,6 +159,74 @@ static void senders(int fd)
 	}
 }
 
+/* Through pipes and out of files, with what has no buffer of the caller's. */
+static void movers(int fd)
+{
+	struct request requests[2] = { links(), links() };
+	char path[] = "/tmp/netlink_calls.XXXXXX";
+	struct iovec iov = { &requests[0], sizeof(requests[0]) };
+	int file = mkstemp(path), p[2], q[2];
+	struct nlmsghdr header;
+	loff_t at = 0;
+	ssize_t n;
+
+	if (file < 0 || unlink(path) < 0 || pipe(p) < 0 || pipe(q) < 0 || write(file, requests, sizeof(requests)) != sizeof(requests))
+		exit(97);
+	printf("vmsplice: %zd", vmsplice(p[1], &iov, 1, 0));
+	printf(", splice: %zd", splice(p[0], NULL, fd, NULL, 1000, 0));
+	printf(", answered: %d\n", read(fd, buffer, sizeof(buffer)) > 0);
+	printf("sendfile: %zd", sendfile(fd, file, &at, 32));
+	printf(", at %d", (int)at);
+	printf(", answered: %d\n", read(fd, buffer, sizeof(buffer)) > 0);
+	printf("sendfile of more: %zd", sendfile(fd, file, &at, 5000));
+	printf(", at its end: %zd", sendfile(fd, file, &at, 5000));
+	n = recv(fd, buffer, sizeof(buffer), 0);
+	memcpy(&header, buffer, sizeof(header));
+	printf(", answered: %d, the second: %d\n", n > 0, header.nlmsg_seq == requests[1].header.nlmsg_seq);
+	printf("copy_file_range: %s", error_of(copy_file_range(file, &at, fd, NULL, 32, 0)));
+	printf(", back: %s\n", error_of(copy_file_range(fd, NULL, file, NULL, 32, 0)));
+	printf("tee: %s", error_of(tee(p[0], fd, 32, 0)));
+	printf(", vmsplice: %s", error_of(vmsplice(fd, &iov, 1, 0)));
+	printf(", splice of files: %s", error_of(splice(file, NULL, fd, NULL, 32, 0)));
+	printf(", at an offset: %s\n", error_of(splice(p[0], NULL, fd, &at, 32, 0)));
+	printf("sendfile to a file: %s\n", error_of(sendfile(file, fd, NULL, 32)));
+
+	ask(fd);
+	n = splice(fd, NULL, p[1], NULL, 1 << 16, 0);
+	memset(&header, 0, sizeof(header));
+	(void)read(p[0], buffer, sizeof(buffer));
+	memcpy(&header, buffer, sizeof(header));
+	printf("splice from it: whole %d, type %d, port mine %d\n", n == header.nlmsg_len, header.nlmsg_type, header.nlmsg_pid == (unsigned)getpid());
+	ask(fd);
+	printf("splice of 20: %zd", splice(fd, NULL, p[1], NULL, 20, 0));
+	printf(", the rest: %s\n", error_of(recv(fd, buffer, 20, MSG_DONTWAIT)));
+	ask(fd);
+	printf("sendfile of 10: %zd", sendfile(p[1], fd, NULL, 10));
+	printf(", the rest: %s\n", error_of(recv(fd, buffer, 20, MSG_DONTWAIT)));
+	printf("in the pipe: %zd\n", read(p[0], buffer, sizeof(buffer)));
+	(void)fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK);
+	printf("nothing: splice %s", error_of(splice(fd, NULL, p[1], NULL, 20, 0)));
+	printf(", sendfile %s\n", error_of(sendfile(p[1], fd, NULL, 20)));
+	(void)fcntl(fd, F_SETFL, O_RDWR);
+	iov = (struct iovec){ buffer, 20 };
+	printf("preadv2 without waiting: %s\n", error_of(preadv2(fd, &iov, 1, -1, RWF_NOWAIT)));
+	iov = (struct iovec){ &requests[0], sizeof(requests[0]) };
+	printf("pwritev2 without waiting: %zd", pwritev2(fd, &iov, 1, -1, RWF_NOWAIT));
+	printf(", answered: %d", read(fd, buffer, sizeof(buffer)) > 0);
+	printf(", at a position: %s", error_of(pwritev2(fd, &iov, 1, 0, 0)));
+	printf(", in an unknown way: %s\n", error_of(pwritev2(fd, &iov, 1, -1, 1 << 20)));
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)close(p[0]);
+	ask(fd);
+	printf("nobody reads the pipe: %s", error_of(splice(fd, NULL, p[1], NULL, 20, 0)));
+	printf(", still there: %d\n", recv(fd, buffer, sizeof(buffer), MSG_DONTWAIT) > 20);
+	(void)close(q[1]);
+	printf("nobody writes: %zd\n", splice(q[0], NULL, fd, NULL, 20, 0));
+	(void)close(p[1]);
+	(void)close(q[0]);
+	(void)close(file);
+}
+
 static void many(int fd)
 {
 	char buffers[3][8192];
@@ -214,7 +285,7 @@ static void ports(void)
 /* A child waits on a shared socket; the parent asks. */
 static void across_fork(int fd)
 {
-	int status;
+	int status, p[2];
 	pid_t pid;
 
 	fflush(stdout);
@@ -225,6 +296,19 @@ static void across_fork(int fd)
 	ask(fd);
 	(void)waitpid(pid, &status, 0);
 	printf("the child got the answer: %d\n", WEXITSTATUS(status) == 7);
+	if (pipe(p) < 0)
+		exit(96);
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) /* the flag is about the pipe */
+		_exit(splice(fd, NULL, p[1], NULL, sizeof(buffer), SPLICE_F_NONBLOCK) > 20 ? 7 : 8);
+	usleep(10000);
+	ask(fd);
+	(void)waitpid(pid, &status, 0);
+	printf("it came through a pipe: %d\n", WEXITSTATUS(status) == 7 && read(p[0], buffer, sizeof(buffer)) > 20 &&
+	       ((struct nlmsghdr *)buffer)->nlmsg_type == RTM_NEWLINK);
+	(void)close(p[0]);
+	(void)close(p[1]);
 }
 
 int main(void)
@@ -244,6 +328,7 @@ int main(void)
 	readiness("after", fd, set);
 	scattered(fd);
 	senders(fd);
+	movers(fd);
 	many(fd);
 	across_fork(fd);
 	readiness("in the end", fd, set);

@@ -58,7 +58,8 @@ static int open_and_send(struct engine *e, struct task *t, const struct span *sp
 		r = fdtable_info(e, t, (int)t->call.args[0], &info);
 	if (r < 0)
 		return r == -EBADF ? verdict_errno(v, EBADF) : r;
-	return write_pieces(e, t, info, span, msg_flags | (info->open_flags & O_NONBLOCK ? MSG_DONTWAIT : 0), v);
+	r = wait_is_nonblocking(e, t);
+	return r < 0 ? r : write_pieces(e, t, info, span, msg_flags | (r ? MSG_DONTWAIT : 0), v);
 }
 
 int fastopen_sendto(struct engine *e, struct task *t, struct verdict *v)

@@ -526,8 +526,9 @@ int handle_io_sendmmsg(struct engine *e, struct task *t, struct verdict *v)
 	r = fdtable_info(e, t, (int)t->call.args[0], &info);
 	if (r < 0)
 		return r == -EBADF ? verdict_continue(v) : r;
-	if (t->call.args[AT_FLAGS] & MSG_DONTWAIT || info->open_flags & O_NONBLOCK)
-		return verdict_continue(v);
+	r = t->call.args[AT_FLAGS] & MSG_DONTWAIT ? 1 : fdtable_nonblocking(e, t, (int)t->call.args[0]);
+	if (r)
+		return r < 0 ? r : verdict_continue(v);
 	deadline_ns = socket_deadline(e, t, info, false);
 	if (!e->g->ops->set_args)
 		return attempt_call(e, t, deadline_ns, EAGAIN, v);

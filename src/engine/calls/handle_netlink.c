@@ -34,11 +34,16 @@ void netlink_use_end(struct netlink_use *use)
 	use->handle = -1;
 }
 
-int netlink_use_begin(struct engine *e, struct task *t, const struct fd_info *info, struct netlink_use *use)
+int netlink_use_begin_at(struct engine *e, struct task *t, int fd, const struct fd_info *info, struct netlink_use *use)
 {
 	*use = (struct netlink_use){ .e = e, .t = t, .handle = -1 };
-	use->handle = e->g->ops->fd_borrow(e->g, t->id, (int)t->call.args[0]);
-	return use->handle < 0 ? use->handle : netlink_socket_get(e, t, (int)t->call.args[0], info, &use->socket);
+	use->handle = e->g->ops->fd_borrow(e->g, t->id, fd);
+	return use->handle < 0 ? use->handle : netlink_socket_get(e, t, fd, info, &use->socket);
+}
+
+int netlink_use_begin(struct engine *e, struct task *t, const struct fd_info *info, struct netlink_use *use)
+{
+	return netlink_use_begin_at(e, t, (int)t->call.args[0], info, use);
 }
 
 bool netlink_serves(struct engine *e, struct task *t, int fd, const struct fd_info **ret_info)
@@ -161,30 +166,54 @@ static int send_real(struct netlink_use *use, const struct nl_buf *real, const s
 	return r < 0 ? r : netlink_socket_settle(e, use->socket, use->handle);
 }
 
-/* One datagram to the kernel. Its length, or -errno. */
-static int64_t send_datagram(struct netlink_use *use, const struct span *span)
+/* One datagram to the kernel, from the socket's port. 0 or -errno. */
+static int send_bytes(struct netlink_use *use, const void *bytes, size_t len)
 {
-	_cleanup_(nl_buf_deinit) struct nl_buf all = { 0 }, real = { 0 }, refusals = { 0 };
+	_cleanup_(nl_buf_deinit) struct nl_buf real = { 0 }, refusals = { 0 };
 	struct netlink_socket *s = use->socket;
 	struct nl_request_report report;
 	int r;
 
-	if (span->total > SEND_LIMIT)
-		return -EMSGSIZE;
-	r = take_port(use, 0, 0);
-	if (r < 0)
-		return r;
-	if (!span->total)
-		return -ENODATA;
-	r = fetch_all(use->e, use->t, span, &all);
-	if (r >= 0)
-		r = nl_request_prepare(&use->e->netlinks.env, s->protocol, s->port, netlink_option(use, SOL_NETLINK, NETLINK_CAP_ACK),
-				       all.data, all.len, &real, &refusals, &report);
+	r = nl_request_prepare(&use->e->netlinks.env, s->protocol, s->port, netlink_option(use, SOL_NETLINK, NETLINK_CAP_ACK), bytes, len,
+			       &real, &refusals, &report);
 	if (r >= 0 && report.names_task)
 		r = -EPERM;
+	return r < 0 ? r : send_real(use, &real, &refusals, &report);
+}
+
+/* The kernel looks at the length, gives the socket a port, and fetches the datagram then. 0 or -errno. */
+static int before_datagram(struct netlink_use *use, uint64_t len)
+{
+	int r = len > SEND_LIMIT ? -EMSGSIZE : take_port(use, 0, 0);
+
+	return r < 0 ? r : len ? 0 : -ENODATA;
+}
+
+/* Its length, or -errno. */
+static int64_t send_datagram(struct netlink_use *use, const struct span *span)
+{
+	_cleanup_(nl_buf_deinit) struct nl_buf all = { 0 };
+	int r;
+
+	r = before_datagram(use, span->total);
 	if (r >= 0)
-		r = send_real(use, &real, &refusals, &report);
+		r = fetch_all(use->e, use->t, span, &all);
+	if (r >= 0)
+		r = send_bytes(use, all.data, all.len);
 	return r < 0 ? r : (int64_t)span->total;
+}
+
+int64_t netlink_put(struct engine *e, struct task *t, int fd, const struct fd_info *info, const void *bytes, size_t len)
+{
+	_cleanup_(netlink_use_end) struct netlink_use use = { .handle = -1 };
+	int r;
+
+	r = netlink_use_begin_at(e, t, fd, info, &use);
+	if (r >= 0)
+		r = before_datagram(&use, len);
+	if (r >= 0)
+		r = send_bytes(&use, bytes, len);
+	return r < 0 ? r : (int64_t)len;
 }
 
 /* May it go to this address? Without one it goes to the kernel. */

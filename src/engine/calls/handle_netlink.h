@@ -7,6 +7,7 @@
 #define HS_ENGINE_HANDLE_NETLINK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "engine/files/readers.h"
@@ -34,6 +35,16 @@ reader_fn netlink_read;
 int netlink_recvfrom(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v);
 int netlink_recvmsg(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v);
 int netlink_recvmmsg(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v);
+
+/*
+ * What calls without a buffer of the guest's (splice, sendfile) move: one datagram out of `bytes`, or the next one into `buf`, cut to its size. Its
+ * length, or -errno: the guest's, or one that netlink_answer_error() lets end the run. -EAGAIN: there is none to get.
+ */
+int64_t netlink_put(struct engine *e, struct task *t, int fd, const struct fd_info *info, const void *bytes, size_t len);
+int64_t netlink_get(struct engine *e, struct task *t, int fd, const struct fd_info *info, void *buf, size_t size);
+
+/* Errors of ours end the run; what is the guest's becomes its answer. */
+int netlink_answer_error(int r, struct verdict *v);
 
 /* Takes note of what an option asks for; the kernel sets it. */
 int netlink_setsockopt(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v);

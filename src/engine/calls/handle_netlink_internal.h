@@ -23,15 +23,13 @@ struct netlink_use {
 	int handle;
 };
 
-/* The socket of the call's first argument. 0 or -errno; netlink_use_end() in any case. */
+/* The socket of the call's first argument, or of another descriptor of the task. 0 or -errno; netlink_use_end() in any case. */
+int netlink_use_begin_at(struct engine *e, struct task *t, int fd, const struct fd_info *info, struct netlink_use *use);
 int netlink_use_begin(struct engine *e, struct task *t, const struct fd_info *info, struct netlink_use *use);
 void netlink_use_end(struct netlink_use *use);
 
 /* The value of an option of the socket, 0 where it has none. */
 int netlink_option(const struct netlink_use *use, int level, int name);
-
-/* Errors of ours end the run; what is the guest's becomes its answer. */
-int netlink_answer_error(int r, struct verdict *v);
 
 /* A struct msghdr of the guest and the memory that it is about. 0 or -errno. */
 int netlink_read_message(struct engine *e, struct task *t, uint64_t addr, struct msghdr *ret, struct span *ret_span);

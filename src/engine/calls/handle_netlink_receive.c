@@ -19,13 +19,12 @@
 enum { CONTROL_MAX = 128 };
 
 /*
- * The next datagram into the span: what the receiving call returns, or -errno; -EAGAIN when there is none. *ret->bytes do not
- * outlive the call.
+ * The next datagram, for a buffer of so many bytes: what the receiving call returns, or -errno; -EAGAIN when there is none. *ret->bytes do not
+ * outlive the call; received() is due when they have been used.
  */
-static int64_t receive_datagram(struct netlink_use *use, const struct span *span, int flags, struct nl_datagram *ret)
+static int64_t next_datagram(struct netlink_use *use, uint64_t size, int flags, struct nl_datagram *ret)
 {
 	struct nl_queue *queue = &use->socket->queue;
-	size_t done;
 	int r = 0;
 
 	if (flags & MSG_OOB)
@@ -34,7 +33,7 @@ static int64_t receive_datagram(struct netlink_use *use, const struct span *span
 		r = netlink_socket_settle(use->e, use->socket, use->handle);
 	if (r < 0)
 		return r;
-	switch ((enum nl_queue_outcome)nl_queue_next(queue, span->total, flags, ret)) {
+	switch ((enum nl_queue_outcome)nl_queue_next(queue, size, flags, ret)) {
 	case NL_QUEUE_EMPTY:
 		return -EAGAIN;
 	case NL_QUEUE_OVERRUN:
@@ -43,10 +42,46 @@ static int64_t receive_datagram(struct netlink_use *use, const struct span *span
 	case NL_QUEUE_DATAGRAM:
 		break;
 	}
+	return (int64_t)ret->result;
+}
+
+/* The socket is readable as long as its queue has something. 0 or -errno. */
+static int received(struct netlink_use *use)
+{
+	return nl_queue_is_ready(&use->socket->queue) ? 0 : netlink_socket_settle(use->e, use->socket, use->handle);
+}
+
+/* The same into the span. */
+static int64_t receive_datagram(struct netlink_use *use, const struct span *span, int flags, struct nl_datagram *ret)
+{
+	int64_t result = next_datagram(use, span->total, flags, ret);
+	size_t done;
+	int r;
+
+	if (result < 0)
+		return result;
 	r = span_store(use->e, use->t, span, 0, ret->bytes, ret->len, &done);
-	if (r >= 0 && !nl_queue_is_ready(queue))
-		r = netlink_socket_settle(use->e, use->socket, use->handle);
-	return r < 0 ? r : (int64_t)ret->result;
+	if (r >= 0)
+		r = received(use);
+	return r < 0 ? r : result;
+}
+
+int64_t netlink_get(struct engine *e, struct task *t, int fd, const struct fd_info *info, void *buf, size_t size)
+{
+	_cleanup_(netlink_use_end) struct netlink_use use = { .handle = -1 };
+	struct nl_datagram datagram;
+	int64_t result;
+	int r;
+
+	r = netlink_use_begin_at(e, t, fd, info, &use);
+	if (r < 0)
+		return r;
+	result = next_datagram(&use, size, 0, &datagram);
+	if (result < 0)
+		return result;
+	memcpy(buf, datagram.bytes, datagram.len);
+	r = received(&use);
+	return r < 0 ? r : (int64_t)datagram.len;
 }
 
 /* The call cannot go on without a datagram: parks, or says so. */
@@ -94,7 +129,7 @@ int netlink_read(struct engine *e, struct task *t, const struct read_request *re
 	r = netlink_use_begin(e, t, request->info, &use);
 	if (r >= 0)
 		r = receive_datagram(&use, request->span, 0, &datagram);
-	return finish_receive(e, t, r, 0, v);
+	return finish_receive(e, t, r, request->nowait ? MSG_DONTWAIT : 0, v);
 }
 
 int netlink_recvfrom(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)

@@ -243,7 +243,6 @@ int handle_proc_waitid(struct engine *e, struct task *t, struct verdict *v)
 {
 	const uint64_t *a = t->call.args;
 	struct wait_request w = { .id = (int)a[1], .options = (int)a[3] };
-	const struct fd_info *pidfd;
 	siginfo_t info = { 0 };
 	int pid, r;
 
@@ -280,8 +279,7 @@ int handle_proc_waitid(struct engine *e, struct task *t, struct verdict *v)
 			return verdict_continue(v);
 		w.by = BY_PID;
 		w.id = r;
-		r = fdtable_info(e, t, (int)a[1], &pidfd);
-		if (r == 0 && pidfd->open_flags & O_NONBLOCK)
+		if (fdtable_nonblocking(e, t, (int)a[1]) > 0)
 			w.options |= WNOHANG; /* EAGAIN in place of nothing */
 		break;
 	default:

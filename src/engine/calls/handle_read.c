@@ -161,10 +161,10 @@ int reader_answer(struct engine *e, struct task *t, const struct read_request *r
 }
 
 /* Reading by any call: descriptors of ours are answered, the rest waits until there is something. */
-static int read_common(struct engine *e, struct task *t, bool vector, bool positional, struct verdict *v)
+static int read_common(struct engine *e, struct task *t, bool vector, bool positional, bool nowait, struct verdict *v)
 {
 	const uint64_t *a = t->call.args;
-	struct read_request request = { .fd = (int)a[0], .positional = positional, .position = a[3] };
+	struct read_request request = { .fd = (int)a[0], .nowait = nowait, .positional = positional, .position = a[3] };
 	struct span span;
 	int r;
 
@@ -182,27 +182,29 @@ static int read_common(struct engine *e, struct task *t, bool vector, bool posit
 	}
 	request.span = &span;
 	r = readers[request.info->kind](e, t, &request, v);
+	if (r == READER_DECLINES && nowait)
+		return verdict_continue(v);
 	return r == READER_DECLINES ? call_when_ready(e, t, request.fd, POLLIN, v) : r;
 }
 
 int handle_io_read(struct engine *e, struct task *t, struct verdict *v)
 {
-	return read_common(e, t, false, false, v);
+	return read_common(e, t, false, false, false, v);
 }
 
 int handle_io_readv(struct engine *e, struct task *t, struct verdict *v)
 {
-	return read_common(e, t, true, false, v);
+	return read_common(e, t, true, false, false, v);
 }
 
 int handle_io_pread(struct engine *e, struct task *t, struct verdict *v)
 {
-	return read_common(e, t, false, true, v);
+	return read_common(e, t, false, true, false, v);
 }
 
 int handle_io_preadv(struct engine *e, struct task *t, struct verdict *v)
 {
-	return read_common(e, t, true, true, v);
+	return read_common(e, t, true, true, false, v);
 }
 
 /* Moves bytes of a file from `position` into the span; all that there are. A count, or -errno. */
@@ -270,5 +272,5 @@ int handle_io_preadv2(struct engine *e, struct task *t, struct verdict *v)
 		if ((size_t)info->kind >= ARRAY_SIZE(readers) || !readers[info->kind])
 			return verdict_continue(v); /* never waits */
 	}
-	return read_common(e, t, true, t->call.args[3] != UINT64_MAX, v);
+	return read_common(e, t, true, t->call.args[3] != UINT64_MAX, flags & RWF_NOWAIT, v);
 }

@@ -16,11 +16,13 @@
 #include "engine/calls/handle_netlink.h"
 #include "engine/calls/handlers.h"
 #include "engine/net/network.h"
+#include "engine/net/netlink_socket.h"
 #include "engine/net/network_rest.h"
 #include "engine/net/sockets.h"
 #include "engine/files/paths.h"
 #include "engine/files/readers.h"
 #include "engine/files/terminals.h"
+#include "engine/proc/machine.h"
 #include "engine/wait.h"
 
 enum {
@@ -94,27 +96,222 @@ static int move_pieces(struct engine *e, struct task *t, int in, const struct fd
 	}
 }
 
-int handle_io_sendfile(struct engine *e, struct task *t, struct verdict *v)
+/* Where bytes come from, or go to. */
+struct side {
+	int fd;
+	struct fd_info info;
+};
+
+/* One end of a transfer: what it has to be ready for, and whether the call waits for that. */
+struct end {
+	int fd;
+	short events;
+	bool waits;
+};
+
+/* The kernel has nothing to move out of these. */
+static bool is_refused_source(enum fd_kind kind)
 {
-	const struct fd_info *in_info, *out_info;
-	struct fd_info out;
+	return kind == FD_EVENTFD || kind == FD_TIMERFD || kind == FD_SIGNALFD || kind == FD_INOTIFY;
+}
+
+/*
+ * The ends in the order in which the kernel looks at them: pipes first. Flag and O_NONBLOCK are about pipes; what else is read or written goes
+ * by its own O_NONBLOCK, but UNIX streams know the flag, too (fs/splice.c; net/unix/af_unix.c: unix_stream_splice_read). Their count, or -errno.
+ */
+static int transfer_ends(struct engine *e, struct task *t, const struct side *in, const struct side *out, bool nonblocking, struct end ret_ends[2])
+{
+	bool in_pipe = in->info.kind == FD_PIPE, out_pipe = out->info.kind == FD_PIPE, pipes_wait;
+	bool stream = in->info.kind == FD_UNIX && in->info.sock_type == SOCK_STREAM;
+	int in_own = fdtable_nonblocking(e, t, in->fd), out_own = fdtable_nonblocking(e, t, out->fd);
+
+	if (in_own < 0 || out_own < 0)
+		return in_own < 0 ? in_own : out_own;
+	pipes_wait = !nonblocking && !(in_pipe && in_own) && !(out_pipe && out_own);
+	ret_ends[!in_pipe] = (struct end){ in->fd, POLLIN, in_pipe ? pipes_wait : !in_own && (pipes_wait || !stream) };
+	ret_ends[in_pipe] = (struct end){ out->fd, POLLOUT, out_pipe ? pipes_wait : !out_own };
+	return is_refused_source(in->info.kind) ? 1 : 2;
+}
+
+enum readiness { END_BLOCKS, END_READY, END_REFUSES };
+
+/* Can the call go on at this end? It blocks there, or the kernel refuses it without sleeping. -errno. */
+static int end_wait(struct engine *e, struct task *t, const struct end *end)
+{
+	const struct fd_info *info;
+	int r;
+
+	r = fdtable_info(e, t, end->fd, &info);
+	if (r < 0)
+		return r == -EBADF ? END_REFUSES : r;
+	if (!fd_may_block(info->kind) || fd_never_waits(info, end->events))
+		return END_READY;
+	wait_drop(e, t);
+	r = wait_fd(e, t, end->fd, end->events);
+	if (r == 0 && end->waits)
+		return END_BLOCKS;
+	return r == 0 || r == -EBADF ? END_REFUSES : r < 0 ? r : END_READY;
+}
+
+/*
+ * Waits until the ends are ready. 1: let the kernel go on; it moves what is there or refuses, and does not sleep. 0: parked. These calls look for
+ * signals before they look for bytes, so they cannot be attempted.
+ */
+static int ends_wait(struct engine *e, struct task *t, const struct end *ends, size_t n, struct verdict *v)
+{
+	int r = END_READY;
+
+	for (size_t i = 0; i < n && r == END_READY; i++)
+		r = end_wait(e, t, &ends[i]);
+	return r < 0 ? r : r == END_BLOCKS ? verdict_block(v) : 1;
+}
+
+/* The same of both sides of a call. */
+static int sides_wait(struct engine *e, struct task *t, const struct side *in, const struct side *out, bool nonblocking, struct verdict *v)
+{
+	struct end ends[2];
+	int n = transfer_ends(e, t, in, out, nonblocking, ends);
+
+	if (n < 0)
+		return n == -EBADF ? 1 : n;
+	return ends_wait(e, t, ends, (size_t)n, v);
+}
+
+/* The facts of both: -EBADF when one is not open. */
+static int sides_of(struct engine *e, struct task *t, int in, int out, struct side *ret_in, struct side *ret_out)
+{
+	const struct fd_info *info;
+	int r;
+
+	r = fdtable_info(e, t, in, &info);
+	if (r < 0)
+		return r;
+	*ret_in = (struct side){ in, *info };
+	r = fdtable_info(e, t, out, &info);
+	if (r >= 0)
+		*ret_out = (struct side){ out, *info };
+	return r;
+}
+
+/* ---- netlink: what goes into its sockets and comes from there is translated ---- */
+
+/* A count or the guest's error, as the verdict; errors of ours end the run. */
+static int netlink_moved(int64_t n, struct verdict *v)
+{
+	return n < 0 ? netlink_answer_error((int)n, v) : verdict_return(v, n);
+}
+
+/* What the kernel would put into a pipe at once is one datagram: as many pages. */
+static int file_to_netlink(struct engine *e, struct task *t, int in, const struct side *out, struct verdict *v)
+{
+	int64_t start = transfer_position(e, t, in), n = 1;
+	_cleanup_free_ unsigned char *buf = malloc(PIECE);
+	uint64_t count = t->call.args[3], piece, position;
+
+	if (!buf)
+		return -ENOMEM;
+	if (start < 0 || count > INT64_MAX)
+		return verdict_continue(v); /* the kernel says what is wrong */
+	while (n > 0 && t->call.progress < count) {
+		position = (uint64_t)start + t->call.progress;
+		piece = PIECE - position % MACHINE_PAGE;
+		if (piece > count - t->call.progress)
+			piece = count - t->call.progress;
+		n = e->g->ops->handle_read_at(e->g, in, buf, piece, (int64_t)position);
+		if (n > 0)
+			n = netlink_put(e, t, out->fd, &out->info, buf, (size_t)n);
+		if (n > 0)
+			t->call.progress += (uint64_t)n;
+	}
+	if (n < 0 && !t->call.progress)
+		return netlink_moved(n, v);
+	return transfer_end(e, t, in, start + (int64_t)t->call.progress, v);
+}
+
+/* All that is in the pipe is one datagram. Who can write into it stands still. */
+static int pipe_to_netlink(struct engine *e, struct task *t, int pipe, const struct side *out, uint64_t len, struct verdict *v)
+{
+	_cleanup_free_ unsigned char *buf = malloc(PIECE);
+	int64_t n;
+	int in;
+
+	if (!buf)
+		return -ENOMEM;
+	in = e->g->ops->fd_borrow(e->g, t->id, pipe);
+	if (in < 0)
+		return netlink_moved(in, v);
+	n = e->g->ops->handle_read(e->g, in, buf, len < PIECE ? len : PIECE);
+	e->g->ops->handle_release(e->g, in);
+	if (n > 0)
+		n = netlink_put(e, t, out->fd, &out->info, buf, (size_t)n);
+	return netlink_moved(n, v);
+}
+
+static bool has_reader(struct engine *e, int pipe)
+{
+	struct handle_poll poll = { .handle = pipe, .events = POLLOUT };
+
+	return e->g->ops->handles_poll(e->g, &poll, 1, 0) == 1 && !(poll.revents & POLLERR);
+}
+
+/* The next datagram; what the pipe has no room for is lost, as what a buffer has no room for is. */
+static int netlink_to_pipe(struct engine *e, struct task *t, const struct side *in, int pipe, uint64_t len, struct verdict *v)
+{
+	_cleanup_free_ unsigned char *buf = malloc(PIECE);
+	int64_t n;
+	int out;
+
+	if (!buf)
+		return -ENOMEM;
+	out = e->g->ops->fd_borrow(e->g, t->id, pipe);
+	if (out < 0)
+		return netlink_moved(out, v);
+	n = has_reader(e, out) ? netlink_get(e, t, in->fd, &in->info, buf, len < PIECE ? len : PIECE) : -EPIPE;
+	if (n > 0)
+		n = e->g->ops->handle_write(e->g, out, buf, (size_t)n);
+	e->g->ops->handle_release(e->g, out);
+	e->io_dirty = e->event_dirty = true;
+	return n == -EPIPE ? verdict_continue(v) : netlink_moved(n, v); /* the kernel looks at the pipe first, and sends the signal */
+}
+
+static bool is_translated(struct engine *e, struct task *t, const struct fd_info *info)
+{
+	return info->kind == FD_NETLINK && e->g->ops->network_ask && netlinks_usable(e, t);
+}
+
+/* ---- sendfile ---- */
+
+/* Into a pipe goes what can be read, of sockets and terminals too: in one piece. */
+static int sendfile_to_pipe(struct engine *e, struct task *t, const struct side *in, const struct side *out, struct verdict *v)
+{
+	int r;
+
+	if (t->call.args[2] || !t->call.args[3] || in->info.kind == FD_PIPE || fd_never_waits(&in->info, POLLIN) || fd_never_waits(&out->info, POLLOUT))
+		return verdict_continue(v); /* refused, or nothing to do */
+	r = sides_wait(e, t, in, out, false, v);
+	if (r <= 0)
+		return r;
+	return is_translated(e, t, &in->info) ? netlink_to_pipe(e, t, in, out->fd, t->call.args[3], v) : verdict_continue(v);
+}
+
+/* Out of a file. */
+static int sendfile_pieces(struct engine *e, struct task *t, const struct side *out, struct verdict *v)
+{
 	int in, r;
 
-	r = fdtable_info(e, t, (int)t->call.args[1], &in_info);
-	if (r == 0 && is_synthetic(in_info))
-		return verdict_errno(v, EINVAL);
-	if (r == 0)
-		r = fdtable_info(e, t, (int)t->call.args[0], &out_info);
-	if (r < 0)
-		return r == -EBADF ? verdict_errno(v, EBADF) : r;
-	if (!fd_may_block(out_info->kind) || fd_never_waits(out_info, POLLOUT)) {
-		r = file_changed(e, out_info->dev, out_info->ino);
-		if (r >= 0)
-			r = network_note_write(e, t, (int)t->call.args[0], out_info);
-		return r < 0 ? r : verdict_continue(v);
-	}
-	out = *out_info;
-	r = wait_fd(e, t, (int)t->call.args[0], POLLOUT);
+	in = e->g->ops->fd_borrow(e->g, t->id, (int)t->call.args[1]);
+	if (in < 0)
+		return in == -EBADF ? verdict_errno(v, EBADF) : in;
+	r = is_translated(e, t, &out->info) ? file_to_netlink(e, t, in, out, v) : move_pieces(e, t, in, &out->info, v);
+	e->g->ops->handle_release(e->g, in);
+	return r;
+}
+
+/* When there is room for it. */
+static int sendfile_when_ready(struct engine *e, struct task *t, const struct side *out, struct verdict *v)
+{
+	int r = wait_fd(e, t, out->fd, POLLOUT);
+
 	if (r == 0 || r == 1) {
 		int nonblocking = wait_is_nonblocking(e, t);
 
@@ -123,15 +320,34 @@ int handle_io_sendfile(struct engine *e, struct task *t, struct verdict *v)
 	}
 	if (r <= 0)
 		return r == -EBADF ? verdict_continue(v) : r < 0 ? r : verdict_block(v);
-	if (terminals_is_own(&out) && terminals_stop(e, t, &out, t->wait.polls[0].handle, true))
+	if (terminals_is_own(&out->info) && terminals_stop(e, t, &out->info, t->wait.polls[0].handle, true))
 		return verdict_continue(v);
-	in = e->g->ops->fd_borrow(e->g, t->id, (int)t->call.args[1]);
-	if (in < 0)
-		return in == -EBADF ? verdict_errno(v, EBADF) : in;
-	r = move_pieces(e, t, in, &out, v);
-	e->g->ops->handle_release(e->g, in);
-	return r;
+	return sendfile_pieces(e, t, out, v);
 }
+
+int handle_io_sendfile(struct engine *e, struct task *t, struct verdict *v)
+{
+	struct side in, out;
+	int r;
+
+	r = sides_of(e, t, (int)t->call.args[1], (int)t->call.args[0], &in, &out);
+	if (r < 0)
+		return r == -EBADF ? verdict_errno(v, EBADF) : r;
+	if (is_synthetic(&in.info))
+		return verdict_errno(v, EINVAL);
+	if (fd_may_block(in.info.kind)) /* into anything but a pipe go things with positions only */
+		return out.info.kind == FD_PIPE ? sendfile_to_pipe(e, t, &in, &out, v) : verdict_continue(v);
+	if (is_translated(e, t, &out.info))
+		return sendfile_pieces(e, t, &out, v);
+	if (fd_may_block(out.info.kind) && !fd_never_waits(&out.info, POLLOUT))
+		return sendfile_when_ready(e, t, &out, v);
+	r = file_changed(e, out.info.dev, out.info.ino);
+	if (r >= 0)
+		r = network_note_write(e, t, out.fd, &out.info);
+	return r < 0 ? r : verdict_continue(v);
+}
+
+/* ---- the others ---- */
 
 int handle_io_copy_file_range(struct engine *e, struct task *t, struct verdict *v)
 {
@@ -148,77 +364,20 @@ int handle_io_copy_file_range(struct engine *e, struct task *t, struct verdict *
 	return r < 0 && r != -EBADF ? r : verdict_continue(v);
 }
 
-/* Can the call go on at this end now? 1, 0, or -errno; what is noted is what this end waits for. */
-static int end_ready(struct engine *e, struct task *t, int fd, short events, bool *nonblocking)
+/* Pipes, sockets, terminals: an offset is wrong. */
+static bool has_positions(const struct fd_info *info)
 {
-	const struct fd_info *info;
-	int r;
-
-	r = fdtable_info(e, t, fd, &info);
-	if (r < 0)
-		return r;
-	if (!fd_may_block(info->kind) || fd_never_waits(info, events))
-		return 1;
-	wait_drop(e, t);
-	r = wait_fd(e, t, fd, events);
-	if (r < 0)
-		return r;
-	*nonblocking |= wait_is_nonblocking(e, t) > 0;
-	return r;
+	return !fd_may_block(info->kind) || info->kind == FD_CHAR || info->kind == FD_OTHER;
 }
 
-/*
- * Waits until both ends (-1: none) are ready. 1: let the kernel go on; it moves what is there, and does not sleep.
- * 0: parked. These calls look for signals before they look for bytes, so they cannot be attempted.
- */
-static int ends_wait(struct engine *e, struct task *t, int in, int out, uint64_t flags, struct verdict *v)
-{
-	bool nonblocking = flags & SPLICE_F_NONBLOCK;
-	int r, other = 1;
-
-	r = out >= 0 ? end_ready(e, t, out, POLLOUT, &nonblocking) : 1;
-	if (r >= 0 && in >= 0) {
-		other = r;
-		r = end_ready(e, t, in, POLLIN, &nonblocking);
-	}
-	if (r == -EBADF)
-		return 1;
-	if (r < 0)
-		return r;
-	if ((r && other) || nonblocking)
-		return 1;
-	if (r) { /* the output is what lacks */
-		r = end_ready(e, t, out, POLLOUT, &nonblocking);
-		if (r)
-			return r;
-	}
-	return verdict_block(v);
-}
-
-/* Does the kernel refuse at once, or have nothing to do? Facts of both ends; an offset into a pipe is wrong. */
+/* Does the kernel refuse at once, or have nothing to do? Facts of both ends. */
 static bool ends_at_once(const struct fd_info *in, bool in_offset, const struct fd_info *out, bool out_offset, uint64_t len, uint64_t flags)
 {
 	bool in_pipe = in->kind == FD_PIPE, out_pipe = out->kind == FD_PIPE;
 
-	return !len || flags & ~(uint64_t)SPLICE_FLAGS || (!in_pipe && !out_pipe) || (in_pipe && in_offset) || (out_pipe && out_offset) ||
-	       (in->open_flags & O_ACCMODE) == O_WRONLY || (out->open_flags & O_ACCMODE) == O_RDONLY ||
+	return !len || flags & ~(uint64_t)SPLICE_FLAGS || (!in_pipe && !out_pipe) || (in_offset && !has_positions(in)) ||
+	       (out_offset && !has_positions(out)) || (in->open_flags & O_ACCMODE) == O_WRONLY || (out->open_flags & O_ACCMODE) == O_RDONLY ||
 	       (in_pipe && out_pipe && in->dev == out->dev && in->ino == out->ino);
-}
-
-/* The facts of both ends: -EBADF when one is not open. */
-static int ends_info(struct engine *e, struct task *t, int in, int out, struct fd_info *ret_in, struct fd_info *ret_out)
-{
-	const struct fd_info *info;
-	int r;
-
-	r = fdtable_info(e, t, in, &info);
-	if (r < 0)
-		return r;
-	*ret_in = *info;
-	r = fdtable_info(e, t, out, &info);
-	if (r >= 0)
-		*ret_out = *info;
-	return r;
 }
 
 /* Are both ready, the stream without an error? What of it is the kernel to say. */
@@ -281,55 +440,59 @@ static int pipe_to_stream(struct engine *e, struct task *t, const struct fd_info
 int handle_io_splice(struct engine *e, struct task *t, struct verdict *v)
 {
 	uint64_t in_offset = t->call.args[1], out_offset = t->call.args[3], len = t->call.args[4], flags = t->call.args[5];
-	int in_fd = (int)t->call.args[0], out_fd = (int)t->call.args[2], r;
-	struct fd_info in, out;
+	struct side in, out;
+	int r;
 
-	r = ends_info(e, t, in_fd, out_fd, &in, &out);
+	r = sides_of(e, t, (int)t->call.args[0], (int)t->call.args[2], &in, &out);
 	if (r < 0)
 		return r == -EBADF ? verdict_continue(v) : r;
-	if (is_synthetic(&in) && (in.kind != FD_CHAR || is_random_device(&in)))
+	if (is_synthetic(&in.info) && (in.info.kind != FD_CHAR || is_random_device(&in.info)))
 		return verdict_errno(v, EINVAL);
-	if (terminals_is_own(&out)) /* the kernel would sleep until all of it fits; before Linux 5.11 it had this answer, and programs write then */
+	if (terminals_is_own(&out.info)) /* the kernel would sleep until all of it fits; before Linux 5.11 it had this answer, and programs write then */
 		return verdict_errno(v, EINVAL);
-	if (ends_at_once(&in, in_offset, &out, out_offset, len, flags))
+	if (ends_at_once(&in.info, in_offset, &out.info, out_offset, len, flags))
 		return verdict_continue(v);
-	r = out.kind == FD_FILE ? file_changed(e, out.dev, out.ino) : network_note_write(e, t, out_fd, &out);
+	r = out.info.kind == FD_FILE ? file_changed(e, out.info.dev, out.info.ino) : network_note_write(e, t, out.fd, &out.info);
 	if (r < 0)
 		return r;
-	r = ends_wait(e, t, in_fd, out_fd, flags, v);
+	r = sides_wait(e, t, &in, &out, flags & SPLICE_F_NONBLOCK, v);
 	if (r <= 0)
 		return r;
-	if (in.kind == FD_PIPE && (out.kind == FD_INET || out.kind == FD_UNIX) && len > socket_takes_surely(e, &out) && !(flags & SPLICE_F_NONBLOCK))
-		return pipe_to_stream(e, t, &out, v);
+	if (is_translated(e, t, &in.info))
+		return netlink_to_pipe(e, t, &in, out.fd, len, v);
+	if (is_translated(e, t, &out.info))
+		return pipe_to_netlink(e, t, in.fd, &out, len, v);
+	if (in.info.kind == FD_PIPE && (out.info.kind == FD_INET || out.info.kind == FD_UNIX) && len > socket_takes_surely(e, &out.info))
+		return pipe_to_stream(e, t, &out.info, v);
 	return verdict_continue(v);
 }
 
 int handle_io_tee(struct engine *e, struct task *t, struct verdict *v)
 {
-	int in_fd = (int)t->call.args[0], out_fd = (int)t->call.args[1], r;
-	struct fd_info in, out;
+	struct side in, out;
+	int r;
 
-	r = ends_info(e, t, in_fd, out_fd, &in, &out);
+	r = sides_of(e, t, (int)t->call.args[0], (int)t->call.args[1], &in, &out);
 	if (r < 0)
 		return r == -EBADF ? verdict_continue(v) : r;
-	if (in.kind != FD_PIPE || out.kind != FD_PIPE || ends_at_once(&in, false, &out, false, t->call.args[2], t->call.args[3]))
+	if (in.info.kind != FD_PIPE || out.info.kind != FD_PIPE || ends_at_once(&in.info, false, &out.info, false, t->call.args[2], t->call.args[3]))
 		return verdict_continue(v);
-	r = ends_wait(e, t, in_fd, out_fd, t->call.args[3], v);
+	r = sides_wait(e, t, &in, &out, t->call.args[3] & SPLICE_F_NONBLOCK, v);
 	return r <= 0 ? r : verdict_continue(v);
 }
 
-/* Into a pipe's write end, out of any other. */
+/* Into a pipe's write end, out of any other. O_NONBLOCK is not looked at. */
 int handle_io_vmsplice(struct engine *e, struct task *t, struct verdict *v)
 {
-	int fd = (int)t->call.args[0], r;
+	struct end end = { (int)t->call.args[0], POLLOUT, !(t->call.args[3] & SPLICE_F_NONBLOCK) };
 	const struct fd_info *info;
+	int r;
 
-	r = fdtable_info(e, t, fd, &info);
+	r = fdtable_info(e, t, end.fd, &info);
 	if (r < 0 || info->kind != FD_PIPE || !t->call.args[2] || t->call.args[3] & ~(uint64_t)SPLICE_FLAGS)
 		return r < 0 && r != -EBADF ? r : verdict_continue(v);
 	if ((info->open_flags & O_ACCMODE) == O_RDONLY)
-		r = ends_wait(e, t, fd, -1, t->call.args[3], v);
-	else
-		r = ends_wait(e, t, -1, fd, t->call.args[3], v);
+		end.events = POLLIN;
+	r = ends_wait(e, t, &end, 1, v);
 	return r <= 0 ? r : verdict_continue(v);
 }

@@ -193,20 +193,22 @@ int handle_io_pwritev(struct engine *e, struct task *t, struct verdict *v)
 	return write_at(e, t, v);
 }
 
-/* Position -1 means the file's own (pwritev2(2)). */
+/* Position -1 means the file's own (pwritev2(2)). Of flags that it does not know the kernel says so; only files have those that are younger. */
 int handle_io_pwritev2(struct engine *e, struct task *t, struct verdict *v)
 {
+	const int known = RWF_HIPRI | RWF_DSYNC | RWF_SYNC | RWF_NOWAIT | RWF_APPEND | 0x20 /* RWF_NOAPPEND */;
+	int flags = (int)t->call.args[5], r;
 	const struct fd_info *info;
-	int r;
 
-	if (t->call.args[5] & RWF_NOWAIT) {
-		r = fdtable_info(e, t, (int)t->call.args[0], &info);
-		if (r < 0)
-			return r == -EBADF ? verdict_errno(v, EBADF) : r;
-		/* Not every file system can; and whether it would wait is the host's. */
-		return info->kind == FD_FILE && (info->open_flags & O_ACCMODE) != O_RDONLY ? verdict_errno(v, EOPNOTSUPP) :
-											     verdict_continue(v);
-	}
+	r = fdtable_info(e, t, (int)t->call.args[0], &info);
+	if (r < 0)
+		return r == -EBADF ? verdict_errno(v, EBADF) : r;
+	if (info->kind != FD_FILE && flags & ~known)
+		return verdict_continue(v);
+	if (flags & RWF_NOWAIT && info->kind == FD_FILE && (info->open_flags & O_ACCMODE) != O_RDONLY)
+		return verdict_errno(v, EOPNOTSUPP); /* not every file system can; and whether it would wait is the host's */
+	if (flags & RWF_NOWAIT && info->kind != FD_NETLINK)
+		return verdict_continue(v); /* never waits */
 	return t->call.args[3] == UINT64_MAX ? handle_io_writev(e, t, v) : write_at(e, t, v);
 }
 

@@ -3,6 +3,7 @@
 #include "engine/files/fdtable.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,6 +141,18 @@ int fdtable_info(struct engine *e, struct task *t, int fd, const struct fd_info 
 		*ret_info = &t->fds->scratch;
 	}
 	return 0;
+}
+
+int fdtable_nonblocking(struct engine *e, struct task *t, int fd)
+{
+	int handle, flags;
+
+	handle = e->g->ops->fd_borrow(e->g, t->id, fd);
+	if (handle < 0)
+		return handle;
+	flags = e->g->ops->handle_flags(e->g, handle);
+	e->g->ops->handle_release(e->g, handle);
+	return flags < 0 ? flags : (flags & O_NONBLOCK) != 0;
 }
 
 const struct fd_info *fdtable_known(const struct fdtable *table, int fd)

@@ -27,6 +27,9 @@ int fdtable_info(struct engine *e, struct task *t, int fd, const struct fd_info 
 const struct fd_info *fdtable_known(const struct fdtable *table, int fd);
 
 
+/* Is its open file O_NONBLOCK now? 1, 0, or -errno. */
+int fdtable_nonblocking(struct engine *e, struct task *t, int fd);
+
 /* Sets asks_caller, or edge, of the descriptor's facts. */
 int fdtable_mark_asks_caller(struct engine *e, struct task *t, int fd);
 int fdtable_mark_edge(struct engine *e, struct task *t, int fd);

@@ -18,6 +18,7 @@ struct read_request {
 	int fd;
 	const struct fd_info *info;
 	const struct span *span; /* where the bytes go */
+	bool nowait;             /* preadv2(2): RWF_NOWAIT */
 	bool positional;         /* pread and its kin: from `position`, the file's own position stays */
 	uint64_t position;
 };
