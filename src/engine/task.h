@@ -163,7 +163,7 @@ struct task {
 		uint64_t args[6];
 		uint64_t deadline_ns;
 	} attempt;
-	struct {                  /* a call with several messages, done in parts (handle_messages.c) */
+	struct {                  /* a call with several messages, done in parts (calls/messages.h) */
 		bool on;
 		int nr;
 		uint64_t args[6]; /* the guest's */
