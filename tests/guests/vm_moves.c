@@ -240,7 +240,6 @@ int main(void)
 	full_target();
 	no_sources();
 	set_later();
-	SHOWN("%ld", (long)time(NULL));
-	SHOWN("%d", getpid());
+	vm_end();
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls that move bytes between descriptors, and those that move several messages at once. sendfile into a pipe or socket is done in pieces by us, so
+ * Calls that move bytes between descriptors. sendfile into a pipe or socket is done in pieces by us, so
  * that a blocking one sends all; splice and its kin wait for their ends to be ready and move at once what is there.
  */
 #include <errno.h>
