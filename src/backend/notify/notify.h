@@ -87,6 +87,9 @@ struct object_mount {
 	int id;
 };
 
+/* ops.c */
+extern const struct guest_ops notify_ops;
+
 struct notify {
 	struct guest guest; /* first: guest_ops get a pointer to it */
 

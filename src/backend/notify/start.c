@@ -11,76 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "backend/notify/adopt.h"
 #include "backend/notify/filter.h"
 #include "backend/notify/notify.h"
+#include "backend/notify/start.h"
 #include "backend/notify/vdso.h"
 #include "base/cleanup.h"
-
-static const struct guest_ops notify_ops = {
-	.name = "notify",
-	.resume = notify_resume,
-	.wait = notify_wait,
-	.read = notify_read,
-	.write = notify_write,
-	.read_string = notify_read_string,
-	.memory_mapped = notify_memory_mapped,
-	.futex_key = notify_futex_key,
-	.fd_borrow = notify_fd_borrow,
-	.fd_find = notify_fd_find,
-	.handle_release = notify_handle_release,
-	.handle_info = notify_handle_info,
-	.handle_flags = notify_handle_flags,
-	.handles_poll = notify_handles_poll,
-	.handle_read = notify_handle_read,
-	.handle_write = notify_handle_write,
-	.pidfd_target = notify_pidfd_target,
-	.set_args = notify_set_args,
-	.set_limit = notify_set_limit,
-	.path_info = notify_path_info,
-	.path_bytes = notify_path_bytes,
-	.path_hides = notify_path_hides,
-	.path_stat = notify_path_stat,
-	.handle_stat = notify_handle_stat,
-	.handle_list = notify_handle_list,
-	.handle_seek = notify_handle_seek,
-	.beacon_new = notify_beacon_new,
-	.beacon_set = notify_beacon_set,
-	.beacons_held = notify_beacons_held,
-	.outside_pending = notify_outside_pending,
-	.handle_await = notify_handle_await,
-	.handle_reach = notify_handle_reach,
-	.handle_read_at = notify_handle_read_at,
-	.fifo_has_partner = notify_fifo_has_partner,
-	.fifo_hold = notify_fifo_hold,
-	.handle_object = notify_handle_object,
-	.handle_read_all = notify_handle_read_all,
-	.handle_bind = notify_handle_bind,
-	.handle_connect = notify_handle_connect,
-	.handle_open_fast = notify_handle_open_fast,
-	.handle_address = notify_handle_address,
-	.handle_send = notify_handle_send,
-	.handle_receive = notify_handle_receive,
-	.handle_option = notify_handle_option,
-	.handle_set_option = notify_handle_set_option,
-	.network_ask = notify_network_ask,
-	.network_listen = notify_network_listen,
-	.signal_state = notify_signal_state,
-	.signal_send = notify_signal_send,
-	.signal_taken = notify_signal_taken,
-	.exec_setup = notify_exec_setup,
-	.seek_loop = notify_seek_loop,
-	.code_mapped = notify_code_mapped,
-	.handle_path = notify_handle_path,
-	.settle_reaped = notify_settle_reaped,
-	.settle_leader = notify_settle_leader,
-	.settle_network = notify_settle_network,
-	.settle_garbage = notify_settle_garbage,
-	.settle_terminals = notify_settle_terminals,
-	.terminal_stops = notify_terminal_stops,
-	.credentials = notify_credentials,
-	.backtrace = notify_backtrace,
-};
 
 static int first_task(struct notify *n, pid_t guest_pid)
 {
@@ -104,7 +39,7 @@ static int watchdog_ms(uint64_t ns)
 	return ms < INT32_MAX ? (int)ms : INT32_MAX;
 }
 
-static struct notify *notify_new(const struct backend_options *options)
+struct notify *start_new(const struct backend_options *options)
 {
 	struct notify *n;
 
@@ -137,14 +72,13 @@ static struct notify *notify_new(const struct backend_options *options)
 	return NULL;
 }
 
-static int open_proc(struct notify *n, struct error *err)
+int start_open_proc(struct notify *n, struct error *err)
 {
 	n->proc_fd = n->proc_fd < 0 ? open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC) : n->proc_fd;
 	return n->proc_fd < 0 ? error_errno(err, errno, "cannot open /proc") : 0;
 }
 
-/* What is asked about paths and files begins at its root and its mounts. */
-static int look_around(struct notify *n, const struct notify_task *t, const char *whose, struct error *err)
+int start_look_around(struct notify *n, const struct notify_task *t, const char *whose, struct error *err)
 {
 	int r;
 
@@ -161,14 +95,14 @@ static int begin_without_first(struct notify *n, struct error *err)
 
 	t->where = WHERE_OUTSIDE;
 	clockpage_init(n);
-	return look_around(n, t, "guest", err);
+	return start_look_around(n, t, "guest", err);
 }
 
-static int attach(struct notify *n, const struct backend_options *options, pid_t guest_pid, struct error *err)
+int start_attach(struct notify *n, const struct backend_options *options, pid_t guest_pid, struct error *err)
 {
 	int r;
 
-	r = open_proc(n, err);
+	r = start_open_proc(n, err);
 	if (r < 0)
 		return r;
 	r = surroundings_take(n, options, guest_pid, err);
@@ -191,10 +125,10 @@ int backend_attach(const struct backend_options *options, pid_t guest_pid, struc
 
 	if (options->no_companion)
 		return error_set(err, ENOTSUP, "this backend cannot work without ptrace");
-	n = notify_new(options);
+	n = start_new(options);
 	if (!n)
 		return error_errno(err, ENOMEM, "backend");
-	r = attach(n, options, guest_pid, err);
+	r = start_attach(n, options, guest_pid, err);
 	if (r < 0) {
 		(void)backend_close(&n->guest);
 		return r;
@@ -241,8 +175,7 @@ static int await_handover(pid_t tid, int *ret_fd, struct error *err)
 	}
 }
 
-/* Waits for the task's listener and takes it over; the task stays stopped. -ECHILD: it is dead and buried. */
-static int take_listener(struct notify *n, struct notify_task *t, struct error *err)
+int start_take_listener(struct notify *n, struct notify_task *t, struct error *err)
 {
 	_cleanup_close_ int fd = -1;
 	int guest_fd = -1, r;
@@ -275,11 +208,11 @@ int backend_start(struct guest *g, struct error *err)
 	t = notify_find(g, 0);
 	if (!t)
 		return error_set(err, ESRCH, "the guest is gone");
-	r = take_listener(n, t, err);
+	r = start_take_listener(n, t, err);
 	if (r < 0)
 		return r;
 	clockpage_init(n);
-	r = look_around(n, t, "guest", err);
+	r = start_look_around(n, t, "guest", err);
 	if (r < 0)
 		return r;
 	r = companion_go(t->tid, 0);
@@ -298,163 +231,6 @@ int backend_first_seize(struct guest *g, struct error *err)
 	t->where = WHERE_RUNNING;
 	n->first_pidfd = -1;
 	return 0;
-}
-
-/*
- * The call that is parked becomes the first event. The clock page is mapped by calls that are answered, which a filter of another make need not
- * notify.
- */
-static int begin_adopted(struct notify *n, const struct adopted *adopted, bool own_filter, struct error *err)
-{
-	struct notify_task *t = notify_find(&n->guest, 0);
-	struct event event = adopted->event;
-	int r;
-
-	if (!t)
-		return error_set(err, ESRCH, "the container's process is gone");
-	if (own_filter)
-		clockpage_init(n);
-	r = look_around(n, t, "container", err);
-	if (r < 0)
-		return r;
-	t->where = WHERE_CALL;
-	t->cookie = adopted->cookie;
-	t->call_nr = event.call.nr;
-	event.task = t->number;
-	r = queue_push(&n->queue, &event);
-	return r < 0 ? error_errno(err, -r, "backend") : 0;
-}
-
-/* Up to the execve, with the listener that stays. */
-static int await_program(struct notify *n, const struct backend_adoptee *adoptee, struct adopted *adopted, struct error *err)
-{
-	int r;
-
-	r = open_proc(n, err);
-	if (r < 0)
-		return r;
-	n->replacement = adoptee->filter;
-	n->adopting = n->fresh = true;
-	r = adopt_await_exec(n, adoptee->pid, adopted);
-	if (r == -EBUSY)
-		return error_errno(err, -r, "the runtime keeps the listener that it has sent open, so there cannot be another");
-	if (r < 0)
-		return error_errno(err, -r, "the container ended before its program was executed");
-	if (n->replacement)
-		return error_set(err, ENOTSUP, "the runtime's filter cannot be replaced when the container's process executes its program: %s",
-				 n->why_not);
-	r = n->listener_made ? n->listener_made(n->listener_arg, n->listeners[0]) : 0;
-	return r < 0 ? error_errno(err, -r, "seccomp listener") : 0;
-}
-
-static int adopt(struct notify *n, const struct backend_options *options, const struct backend_adoptee *adoptee,
-		 struct backend_adoption *ret_adoption, struct error *err)
-{
-	struct adopted adopted;
-	int r;
-
-	r = listeners_add(n, *adoptee->listener);
-	if (r < 0)
-		return error_errno(err, -r, "the listener that was sent");
-	(void)take_fd(adoptee->listener);
-	r = await_program(n, adoptee, &adopted, err);
-	if (r < 0)
-		return r;
-	ret_adoption->killable = adoptee->filter && filter_flags() == BACKEND_FILTER_FLAGS;
-	r = attach(n, options, adopted.tid, err);
-	if (r < 0)
-		return r;
-	r = adopt_fix_addresses(n, &adopted);
-	if (r < 0)
-		return error_errno(err, -r, "cannot prepare the container's process");
-	ret_adoption->randomised = r == 1;
-	r = adopt_fix_numbers(n, adopted.tid);
-	if (r < 0)
-		return error_errno(err, -r, "the ids of the container's processes");
-	ret_adoption->numbered = r == 1;
-	ret_adoption->shared = adopt_shared_namespaces(adopted.tid);
-	if (ret_adoption->shared & CLONE_NEWNET)
-		n->network = BACKEND_NETWORK_HOST;
-	ret_adoption->early_calls = n->strange_calls;
-	ret_adoption->stderr_fd = handles_borrow(n, adopted.tid, STDERR_FILENO);
-	return begin_adopted(n, &adopted, adoptee->filter != NULL, err);
-}
-
-int backend_adopt(const struct backend_options *options, const struct backend_adoptee *adoptee, struct guest **ret_guest,
-		  struct backend_adoption *ret_adoption, struct error *err)
-{
-	struct notify *n = notify_new(options);
-	int r;
-
-	*ret_adoption = (struct backend_adoption){ .stderr_fd = -1 };
-	if (!n)
-		return error_errno(err, ENOMEM, "backend");
-	r = adopt(n, options, adoptee, ret_adoption, err);
-	if (r < 0) {
-		(void)backend_close(&n->guest);
-		return r;
-	}
-	*ret_guest = &n->guest;
-	return 0;
-}
-
-int backend_first_ids(struct guest *g, int *ret_vtid, int *ret_vpid)
-{
-	struct notify *n = notify_of(g);
-	const struct notify_task *t = notify_find(g, 0);
-	struct proc_ids ids;
-	int r;
-
-	r = t ? procfs_ids(n, t->tid, n->pid_depth, &ids) : -ESRCH;
-	if (r < 0)
-		return r;
-	*ret_vtid = ids.vtid;
-	*ret_vpid = ids.vpid;
-	return 0;
-}
-
-int backend_join_attach(struct guest *g, pid_t pid, const int *outside_fds, struct event *ret_event, struct error *err)
-{
-	struct notify *n = notify_of(g);
-	struct notify_task *t;
-	struct proc_ids ids;
-	int r;
-
-	r = n->old_cpus ? surroundings_pin(pid, n->cpu) : 0;
-	if (r < 0)
-		return error_errno(err, -r, "cannot pin process %d to CPU %u", (int)pid, n->cpu);
-	r = companion_seize(pid);
-	if (r < 0)
-		return error_errno(err, -r, "cannot trace process %d", (int)pid);
-	r = procfs_ids(n, pid, n->pid_depth, &ids);
-	if (r < 0)
-		return error_errno(err, -r, "cannot read the ids in /proc/%d/status", (int)pid);
-	t = tasks_add(&n->tasks, pid, ids.tgid, ids.vpid);
-	if (!t)
-		return error_errno(err, ENOMEM, "backend");
-	handles_note_outside(n, pid, outside_fds);
-	*ret_event = (struct event){ .kind = EVENT_JOIN, .task = t->number, .join = { .vtid = ids.vtid, .vpid = ids.vpid } };
-	return 0;
-}
-
-int backend_join_start(struct guest *g, int task, struct error *err)
-{
-	struct notify *n = notify_of(g);
-	struct notify_task *t;
-	int r;
-
-	t = notify_find(g, task);
-	if (!t)
-		return error_set(err, ESRCH, "the process is gone");
-	r = take_listener(n, t, err);
-	if (r == -ECHILD) {
-		tasks_remove(&n->tasks, task);
-		return r;
-	}
-	if (r < 0)
-		return r;
-	r = companion_go(t->tid, 0);
-	return r < 0 ? error_errno(err, -r, "the process cannot go on") : 0;
 }
 
 /* The listener stays open until all are dead: without it their calls would be answered with ENOSYS, and they would run. */
