@@ -11,7 +11,7 @@ struct engine;
 struct task;
 
 enum {
-	SPAN_RANGES = 1024,          /* UIO_MAXIOV */
+	SPAN_RANGES = UIO_MAXIOV,
 	SPAN_MOVE_LIMIT = 0x7ffff000 /* what one call moves at most (read(2), sendfile(2)) */
 };
 

@@ -133,17 +133,23 @@ Test(engine_turn, futex_waits_only_while_the_word_is_as_expected)
 	goes_on(0, VERDICT_RETURN, -EINVAL);
 }
 
-Test(engine_turn, futex_wakes_first_come_first)
+/* Threads 1 and 2 wait for a word each, and task 0 goes on. */
+static void two_wait(uint64_t first, uint64_t second)
 {
 	thread(0, 1);
 	thread(0, 2);
 	poke_time(0, 1, 0);
 	sleeps(0, 0);
 	goes_on(1, VERDICT_GO, 0);
-	futex(1, 64, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0, 0);
+	futex(1, first, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0, 0);
 	goes_on(2, VERDICT_GO, 0);
-	futex(2, 64, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0, 0);
+	futex(2, second, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0, 0);
 	goes_on(0, VERDICT_RETURN, 0);
+}
+
+Test(engine_turn, futex_wakes_first_come_first)
+{
+	two_wait(64, 64);
 	futex(0, 64, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, 0);
 	goes_on(0, VERDICT_RETURN, 1);
 	sleeps(0, 0);
@@ -155,15 +161,7 @@ Test(engine_turn, futex_wakes_first_come_first)
 /* As in Linux one is woken before it is counted. */
 Test(engine_turn, futex_wakes_one_at_least)
 {
-	thread(0, 1);
-	thread(0, 2);
-	poke_time(0, 1, 0);
-	sleeps(0, 0);
-	goes_on(1, VERDICT_GO, 0);
-	futex(1, 64, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0, 0);
-	goes_on(2, VERDICT_GO, 0);
-	futex(2, 72, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0, 0);
-	goes_on(0, VERDICT_RETURN, 0);
+	two_wait(64, 72);
 	happens(fake_call(0, SYS_futex, fake_address(64), FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0, fake_address(72),
 			  FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0)));
 	goes_on(0, VERDICT_RETURN, 2);

@@ -12,6 +12,7 @@
 #include <linux/netlink.h>
 #include <stddef.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "base/cleanup.h"
 #include "engine/calls/handle_netlink_internal.h"
@@ -300,7 +301,7 @@ int netlink_write_length(struct engine *e, struct task *t, uint64_t addr, int64_
 int netlink_sendmmsg(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
 {
 	_cleanup_(netlink_use_end) struct netlink_use use = { .handle = -1 };
-	uint64_t n = t->call.args[2] < NETLINK_MESSAGES_MAX ? t->call.args[2] : NETLINK_MESSAGES_MAX, done = 0, addr = t->call.args[1];
+	uint64_t n = t->call.args[2] < UIO_MAXIOV ? t->call.args[2] : UIO_MAXIOV, done = 0, addr = t->call.args[1];
 	int64_t r;
 
 	r = netlink_use_begin(e, t, info, &use);

@@ -13,8 +13,6 @@ struct span;
 struct task;
 struct verdict;
 
-enum { NETLINK_MESSAGES_MAX = 1024 }; /* UIO_MAXIOV: of recvmmsg(2) and sendmmsg(2) */
-
 /* An open netlink socket while a call is at work on it; .handle is -1 before and after. */
 struct netlink_use {
 	struct engine *e;

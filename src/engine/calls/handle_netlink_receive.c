@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "base/cleanup.h"
 #include "engine/calls/handle_netlink_internal.h"
@@ -263,7 +264,7 @@ int netlink_recvmmsg(struct engine *e, struct task *t, const struct fd_info *inf
 {
 	_cleanup_(netlink_use_end) struct netlink_use use = { .handle = -1 };
 	const uint64_t *a = t->call.args;
-	uint64_t n = a[2] < NETLINK_MESSAGES_MAX ? a[2] : NETLINK_MESSAGES_MAX, addr;
+	uint64_t n = a[2] < UIO_MAXIOV ? a[2] : UIO_MAXIOV, addr;
 	int flags = (int)a[3];
 	int64_t r;
 

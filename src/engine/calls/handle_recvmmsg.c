@@ -77,7 +77,7 @@ static int is_refused(struct engine *e, struct task *t, uint64_t message)
 	int r;
 
 	r = guest_read(e, t, message, &first, sizeof(first));
-	if (r == 0 && first.msg_iovlen > MESSAGES_MAX)
+	if (r == 0 && first.msg_iovlen > UIO_MAXIOV)
 		return 1;
 	if (r == 0 && first.msg_iovlen > 0)
 		r = guest_read(e, t, (uint64_t)(uintptr_t)first.msg_iov, &parts, sizeof(parts));

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stddef.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "engine/attempt.h"
 #include "engine/engine_internal.h"
@@ -25,7 +26,7 @@ static int note_messages(struct engine *e, struct task *t)
 	struct mmsghdr message;
 	int r = 0;
 
-	for (uint64_t i = 0; i < t->call.args[AT_COUNT] && i < MESSAGES_MAX && r >= 0; i++) {
+	for (uint64_t i = 0; i < t->call.args[AT_COUNT] && i < UIO_MAXIOV && r >= 0; i++) {
 		r = guest_read(e, t, t->call.args[AT_MESSAGES] + i * sizeof(message), &message, sizeof(message));
 		if (r >= 0)
 			r = passed_note_message(e, t, &message.msg_hdr);
@@ -108,7 +109,7 @@ static int send_is_over(struct engine *e, struct task *t, const struct fd_info *
 		if (r)
 			return r < 0 ? r : 0;
 	}
-	if (t->messages.moved >= t->messages.args[AT_COUNT] || t->messages.moved >= MESSAGES_MAX)
+	if (t->messages.moved >= t->messages.args[AT_COUNT] || t->messages.moved >= UIO_MAXIOV)
 		return 1;
 	return rest ? 0 : !n ? 1 : info->kind == FD_INET ? parts_socket_is(e, t, POLLOUT) : 0;
 }

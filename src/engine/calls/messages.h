@@ -16,8 +16,8 @@ struct engine;
 struct task;
 struct verdict;
 
-/* Arguments of both calls, and their limit (UIO_MAXIOV). */
-enum { AT_MESSAGES = 1, AT_COUNT, AT_FLAGS, AT_TIMEOUT, MESSAGES_MAX = 1024 };
+/* Arguments of both calls; more than UIO_MAXIOV messages count as that many. */
+enum { AT_MESSAGES = 1, AT_COUNT, AT_FLAGS, AT_TIMEOUT };
 
 /* The call is the next part of the one that is under way. */
 bool parts_is_one(const struct task *t);

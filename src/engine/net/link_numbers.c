@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "base/cleanup.h"
 #include "engine/engine_internal.h"
@@ -17,7 +18,6 @@
 
 enum {
 	CONTROL_LIMIT = 1 << 16, /* bytes of control messages that are looked at */
-	MESSAGES_LIMIT = 1024,   /* UIO_MAXIOV: of recvmmsg(2) and sendmmsg(2) */
 };
 
 /* Bytes of the guest's that were replaced for the duration of a call. */
@@ -179,7 +179,7 @@ static int translate_messages(struct work *w, uint64_t addr, uint64_t n)
 {
 	int r = 0;
 
-	for (uint64_t i = 0; r >= 0 && i < n && i < MESSAGES_LIMIT; i++)
+	for (uint64_t i = 0; r >= 0 && i < n && i < UIO_MAXIOV; i++)
 		r = translate_message(w, addr + i * sizeof(struct mmsghdr), (size_t)i);
 	return r;
 }
@@ -298,7 +298,7 @@ static int note_room(struct work *w, size_t number, uint64_t addr)
 static int note_rooms(struct work *w, const struct link_call *call)
 {
 	const uint64_t *a = w->t->call.args;
-	uint64_t n = call->how != BY_MESSAGES ? 1 : a[call->len] < MESSAGES_LIMIT ? a[call->len] : MESSAGES_LIMIT;
+	uint64_t n = call->how != BY_MESSAGES ? 1 : a[call->len] < UIO_MAXIOV ? a[call->len] : UIO_MAXIOV;
 	int r = 0;
 
 	if (!call->out || (call->how != BY_ADDRESS_OUT && call->how != BY_MESSAGE && call->how != BY_MESSAGES))

@@ -26,7 +26,12 @@ struct member {
 	{ object, "usage", "memory", "memory." prefix "usage_in_bytes", .unit = 1 }, \
 	{ object, "max", "memory", "memory." prefix "max_usage_in_bytes", .unit = 1 }, \
 	{ object, "failcnt", "memory", "memory." prefix "failcnt", .kept = true }
-#define V1_CPUSET(name) { "cpuset", #name, "cpuset", "cpuset." #name, .kept = true }
+
+/* Version 2 has none of these. */
+#define CPUSET(row)                                                                                     \
+	row(cpu_exclusive) row(mem_exclusive) row(mem_hardwall) row(memory_migrate) row(memory_pressure) \
+	row(memory_spread_page) row(memory_spread_slab) row(sched_load_balance) row(sched_relax_domain_level)
+#define V1_CPUSET(name) { "cpuset", #name, "cpuset", "cpuset." #name, .kept = true },
 
 static const struct member v1[] = {
 	{ "cpu/usage", "total", "cpuacct", "cpuacct.usage", .unit = 1 },
@@ -35,15 +40,7 @@ static const struct member v1[] = {
 	{ "cpu/throttling", "periods", "cpu", "cpu.stat", "nr_periods", .unit = 1 },
 	{ "cpu/throttling", "throttledPeriods", "cpu", "cpu.stat", "nr_throttled", .unit = 1 },
 	{ "cpu/throttling", "throttledTime", "cpu", "cpu.stat", "throttled_time", .unit = 1 },
-	V1_CPUSET(cpu_exclusive),
-	V1_CPUSET(mem_exclusive),
-	V1_CPUSET(mem_hardwall),
-	V1_CPUSET(memory_migrate),
-	V1_CPUSET(memory_pressure),
-	V1_CPUSET(memory_spread_page),
-	V1_CPUSET(memory_spread_slab),
-	V1_CPUSET(sched_load_balance),
-	V1_CPUSET(sched_relax_domain_level),
+	CPUSET(V1_CPUSET)
 	{ "memory", "cache", "memory", "memory.stat", "cache", .unit = 1 },
 	V1_MEMORY("memory/usage", ""),
 	V1_MEMORY("memory/swap", "memsw."),
@@ -54,6 +51,7 @@ static const struct member v1[] = {
 };
 
 #define V2_NONE(object, name) { object, name, .kept = true }
+#define V2_CPUSET(name) V2_NONE("cpuset", #name),
 
 static const struct member v2[] = {
 	{ "cpu/usage", "total", "", "cpu.stat", "usage_usec", 1000, .kept = false },
@@ -62,15 +60,7 @@ static const struct member v2[] = {
 	{ "cpu/throttling", "periods", "", "cpu.stat", "nr_periods", .unit = 1 },
 	{ "cpu/throttling", "throttledPeriods", "", "cpu.stat", "nr_throttled", .unit = 1 },
 	{ "cpu/throttling", "throttledTime", "", "cpu.stat", "throttled_usec", 1000, .kept = false },
-	V2_NONE("cpuset", "cpu_exclusive"),
-	V2_NONE("cpuset", "mem_exclusive"),
-	V2_NONE("cpuset", "mem_hardwall"),
-	V2_NONE("cpuset", "memory_migrate"),
-	V2_NONE("cpuset", "memory_pressure"),
-	V2_NONE("cpuset", "memory_spread_page"),
-	V2_NONE("cpuset", "memory_spread_slab"),
-	V2_NONE("cpuset", "sched_load_balance"),
-	V2_NONE("cpuset", "sched_relax_domain_level"),
+	CPUSET(V2_CPUSET)
 	{ "memory", "cache", "memory", "memory.stat", "file", .unit = 1 },
 	{ "memory/usage", "limit", "memory", "memory.max", .kept = true },
 	{ "memory/usage", "usage", "memory", "memory.current", .unit = 1 },

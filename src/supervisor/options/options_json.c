@@ -255,15 +255,23 @@ static int check_fingerprint(const json_t *document, struct error *err)
 	return 0;
 }
 
+/* `name` is where the text comes from, for messages. */
+static int load(const char *text, const char *name, json_t **ret, struct error *err)
+{
+	json_error_t where;
+
+	*ret = json_loads(text, JSON_REJECT_DUPLICATES, &where);
+	return *ret ? 0 : error_set(err, EINVAL, "%s:%d:%d: %s", name, where.line, where.column, where.text);
+}
+
 int run_options_from_json(struct run_options *o, const char *text, const char *name, struct error *err)
 {
 	_cleanup_json_ json_t *document = NULL;
-	json_error_t where;
 	int r;
 
-	document = json_loads(text, JSON_REJECT_DUPLICATES, &where);
-	if (!document)
-		return error_set(err, EINVAL, "%s:%d:%d: %s", name, where.line, where.column, where.text);
+	r = load(text, name, &document, err);
+	if (r < 0)
+		return r;
 	r = check_head(document, err);
 	if (r == 0)
 		r = check_fingerprint(document, err);
@@ -280,12 +288,11 @@ int run_options_from_defaults(struct run_options *o, const char *text, const cha
 			      bool (*wanted)(const struct option_spec *spec), struct error *err)
 {
 	_cleanup_json_ json_t *document = NULL;
-	json_error_t where;
 	int r;
 
-	document = json_loads(text, JSON_REJECT_DUPLICATES, &where);
-	if (!document)
-		return error_set(err, EINVAL, "%s:%d:%d: %s", name, where.line, where.column, where.text);
+	r = load(text, name, &document, err);
+	if (r < 0)
+		return r;
 	r = json_is_object(document) ? options_from_json(o, document, wanted, err)
 				     : error_set(err, EINVAL, "an object of options was expected");
 	if (r < 0)
