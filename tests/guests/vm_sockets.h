@@ -37,4 +37,23 @@ static inline int bound(int type, int port)
 	return fd;
 }
 
+static inline int connected(int type, int port)
+{
+	struct sockaddr_in a = loopback(port);
+	int fd = (int)MUST(socket(AF_INET, type, 0));
+
+	MUST(connect(fd, (struct sockaddr *)&a, sizeof(a)));
+	return fd;
+}
+
+static inline void stream_pair(int *a, int *b)
+{
+	int listener = bound(SOCK_STREAM, 0);
+
+	MUST(listen(listener, 5));
+	*a = connected(SOCK_STREAM, port_of(listener));
+	*b = (int)MUST(accept(listener, NULL, NULL));
+	close(listener);
+}
+
 #endif

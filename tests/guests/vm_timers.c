@@ -18,24 +18,6 @@ static int listening(void)
 	return fd;
 }
 
-static int connected(int port)
-{
-	struct sockaddr_in a = loopback(port);
-	int fd = (int)MUST(socket(AF_INET, SOCK_STREAM, 0));
-
-	MUST(connect(fd, (struct sockaddr *)&a, sizeof(a)));
-	return fd;
-}
-
-static void stream_pair(int *a, int *b)
-{
-	int listener = listening();
-
-	*a = connected(port_of(listener));
-	*b = (int)MUST(accept(listener, NULL, NULL));
-	close(listener);
-}
-
 /* ---- ends of connections ---- */
 
 /* The port of a connection whose own end was closed first is in TIME-WAIT for 60 s, natively. */
@@ -166,13 +148,13 @@ static void deferred(void)
 	char buf[16];
 
 	MUST(setsockopt(listener, IPPROTO_TCP, TCP_DEFER_ACCEPT, &seconds, sizeof(seconds)));
-	client = connected(port_of(listener));
+	client = connected(SOCK_STREAM, port_of(listener));
 	MUST(write(client, "hallo", 5));
 	fd = (int)MUST(accept(listener, NULL, NULL));
 	SAME("deferred: %s", RESULT(read(fd, buf, sizeof(buf))));
 	close(fd);
 	close(client);
-	client = connected(port_of(listener));
+	client = connected(SOCK_STREAM, port_of(listener));
 	SAME("accepted in the end: %d", accept(listener, NULL, NULL) >= 0); /* natively after some seconds */
 	close(client);
 	close(listener);
@@ -272,7 +254,7 @@ static void inherited(void)
 	MUST(setsockopt(listener, IPPROTO_TCP, TCP_CORK, &on, sizeof(on)));
 	MUST(setsockopt(listener, IPPROTO_TCP, TCP_DEFER_ACCEPT, &on, sizeof(on)));
 	MUST(setsockopt(listener, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)));
-	client = connected(port_of(listener));
+	client = connected(SOCK_STREAM, port_of(listener));
 	MUST(write(client, "hallo", 5));
 	fd = (int)MUST(accept(listener, NULL, NULL));
 	memset(&linger, 0, sizeof(linger));
