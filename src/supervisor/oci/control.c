@@ -3,6 +3,8 @@
 #include "supervisor/oci/control.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -11,6 +13,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "supervisor/oci/state.h"
+
+enum { LOOK_MS = 200, STOPPED_MS = 3000 };
 
 static struct sockaddr_un address_in(int dir_fd)
 {
@@ -53,40 +59,102 @@ static int send_request(int fd, const struct control_request *request, int attac
 	return sendmsg(fd, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-static int connect_and_send(int dir_fd, const struct control_request *request, int attached)
-{
-	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	struct sockaddr_un address = address_in(dir_fd);
-	int r;
+/* A call to a supervisor that may be stopped, and then says nothing. */
+struct call {
+	int dir_fd;
+	const struct oci_runtime_state *state;
+	int64_t moved_ms; /* when it was last seen that it is not stopped */
+};
 
-	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
-		return -errno;
-	r = send_request(fd, request, attached);
-	return r < 0 ? r : take_fd(&fd);
+/* -EBUSY: no answer can be expected. */
+static int check_supervisor(struct call *call, struct error *err)
+{
+	int64_t now = host_clock_ms();
+	int pid = call->state->supervisor.pid;
+
+	if (!process_is_stopped(pid))
+		call->moved_ms = now;
+	if (now - call->moved_ms <= STOPPED_MS)
+		return 0;
+	return error_set(err, EBUSY,
+			 "container %s: its supervisor, process %d, is stopped: continue it (kill -CONT %d), or end the container (delete --force)",
+			 call->state->id, pid, pid);
 }
 
-int control_call(int dir_fd, const struct control_request *request, int attached, struct control_answer *ret_answer,
-		 struct error *err)
+static int supervisor_is_gone(const struct call *call, struct error *err)
 {
-	_cleanup_close_ int fd = -1;
+	return error_set(err, ECONNRESET, "container %s: its supervisor, process %d, has ended, and the container ends with it (delete --force clears it)",
+			 call->state->id, call->state->supervisor.pid);
+}
+
+/* -EAGAIN: too many others wait there, and have done so for a moment. */
+static int connect_once(int dir_fd)
+{
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	const struct timeval moment = { .tv_usec = LOOK_MS * 1000 };
+	struct sockaddr_un address = address_in(dir_fd);
+
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &moment, sizeof(moment)) < 0 ||
+	    connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+		return -errno;
+	return take_fd(&fd);
+}
+
+static int connect_to(struct call *call, struct error *err)
+{
+	int fd;
+
+	do {
+		int r = check_supervisor(call, err);
+
+		if (r < 0)
+			return r;
+		fd = connect_once(call->dir_fd);
+	} while (fd == -EAGAIN || fd == -EINTR);
+	if (fd == -ECONNREFUSED || fd == -ENOENT)
+		return supervisor_is_gone(call, err);
+	return fd < 0 ? error_errno(err, -fd, "container %s: cannot reach its supervisor", call->state->id) : fd;
+}
+
+static int await_answer(struct call *call, int fd, struct control_answer *ret, struct error *err)
+{
+	struct pollfd answer = { .fd = fd, .events = POLLIN };
 	ssize_t n;
+	int r;
+
+	while (poll(&answer, 1, LOOK_MS) <= 0) {
+		r = check_supervisor(call, err);
+		if (r < 0)
+			return r;
+	}
+	n = recv(fd, ret, sizeof(*ret), 0);
+	if (n != sizeof(*ret))
+		return supervisor_is_gone(call, err);
+	ret->text[sizeof(ret->text) - 1] = '\0';
+	return ret->code ? error_set(err, ret->code, "%s", ret->text) : 0;
+}
+
+int control_call(int dir_fd, const struct oci_runtime_state *state, const struct control_request *request, int attached,
+		 struct control_answer *ret_answer, struct error *err)
+{
+	struct call call = { .dir_fd = dir_fd, .state = state, .moved_ms = host_clock_ms() };
+	_cleanup_close_ int fd = -1;
+	int r;
 
 	/*
 	 * On a busy machine it can be long from one call to the next, and the supervisor hangs up on who says nothing (receive_request()). Then it
 	 * has heard nothing, and is called again; when it is gone, that fails at once.
 	 */
 	do {
-		fd = connect_and_send(dir_fd, request, attached);
-	} while (fd == -EPIPE);
-	if (fd < 0)
-		return error_errno(err, -fd, "cannot reach the container's supervisor");
-	do {
-		n = recv(fd, ret_answer, sizeof(*ret_answer), 0);
-	} while (n < 0 && errno == EINTR);
-	if (n != sizeof(*ret_answer))
-		return error_set(err, ECONNRESET, "the container's supervisor ended");
-	ret_answer->text[sizeof(ret_answer->text) - 1] = '\0';
-	return ret_answer->code ? error_set(err, ret_answer->code, "%s", ret_answer->text) : 0;
+		cleanup_close(&fd);
+		fd = connect_to(&call, err);
+		if (fd < 0)
+			return fd;
+		r = send_request(fd, request, attached);
+	} while (r == -EPIPE);
+	if (r < 0)
+		return error_errno(err, -r, "container %s: cannot ask its supervisor", state->id);
+	return await_answer(&call, fd, ret_answer, err);
 }
 
 static void take_attached(struct msghdr *message, int *ret_attached)
@@ -94,6 +162,13 @@ static void take_attached(struct msghdr *message, int *ret_attached)
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c))
 		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
 			memcpy(ret_attached, CMSG_DATA(c), sizeof(int));
+}
+
+static bool has_hung_up(int fd)
+{
+	struct pollfd peer = { .fd = fd, .events = POLLRDHUP };
+
+	return poll(&peer, 1, 0) > 0;
 }
 
 /* A caller that says nothing does not hold the container up for long. */
@@ -113,7 +188,7 @@ static int receive_request(int fd, struct control_request *ret_request, int *ret
 	if (n < 0)
 		return -errno;
 	take_attached(&message, ret_attached);
-	return n == sizeof(*ret_request) ? 0 : -EPROTO;
+	return n != sizeof(*ret_request) ? -EPROTO : has_hung_up(fd) ? -EPIPE : 0;
 }
 
 int control_accept(int listener, struct control_request *ret_request, int *ret_connection, int *ret_attached)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "oci/state.h"
 
 enum control_verb {
 	CONTROL_START = 1, /* let the program run; answered when it does, or when it cannot */
@@ -37,13 +38,17 @@ enum { CONTROL_BACKLOG = 64 };
 int control_listen(int dir_fd, struct error *err);
 
 /*
- * Sends a request (attached: a descriptor or -1) and waits for the answer, whose failure comes back as the result, with its message.
- * -ECONNREFUSED, -ENOENT: nobody supervises any more.
+ * Sends a request (attached: a descriptor or -1) to the supervisor of that container and waits for the answer, whose failure comes back as the result,
+ * with its message. -ECONNRESET: nobody supervises it any more. -EBUSY: the supervisor is stopped and has not been continued for some seconds; the
+ * request is taken back.
  */
-int control_call(int dir_fd, const struct control_request *request, int attached, struct control_answer *ret_answer,
-		 struct error *err);
+int control_call(int dir_fd, const struct oci_runtime_state *state, const struct control_request *request, int attached,
+		 struct control_answer *ret_answer, struct error *err);
 
-/* Takes the next request: 1 with a connection to answer on, 0 when there is none. *ret_attached may be -1. */
+/*
+ * Takes the next request: 1 with a connection to answer on, 0 when there is none. *ret_attached may be -1. What somebody has asked for who has gone
+ * away before he was heard is not asked for any more.
+ */
 int control_accept(int listener, struct control_request *ret_request, int *ret_connection, int *ret_attached);
 
 /* Answers and closes the connection. err NULL or unset: success. */

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,7 +30,7 @@ struct manner {
 	void *arg;
 };
 
-static _Noreturn void execute(const struct oci_hook *hook, const struct manner *manner, int input)
+static _Noreturn void execute(const struct oci_hook *hook, const struct manner *manner, int input, pid_t parent)
 {
 	char *only_path[] = { hook->path, NULL };
 	sigset_t none;
@@ -37,6 +38,9 @@ static _Noreturn void execute(const struct oci_hook *hook, const struct manner *
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)signal(SIGPIPE, SIG_DFL);
+	/* A command that is killed leaves nobody behind who would go on with it. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+		_exit(CANNOT_EXECUTE);
 	if (dup2(input, STDIN_FILENO) == STDIN_FILENO && close_range(3, ~0U, 0) == 0) {
 		int r = manner->confine ? manner->confine(manner->arg) : 0;
 
@@ -107,8 +111,8 @@ static int await(const struct oci_hook *hook, pid_t pid, int *ret_status, struct
 static int run_hook(const struct oci_hook *hook, const struct manner *manner, const char *text, struct error *err)
 {
 	_cleanup_close_ int input = make_input(text);
+	pid_t parent = getpid(), pid;
 	int status = 0, r;
-	pid_t pid;
 
 	if (input < 0)
 		return error_errno(err, -input, "hook %s", hook->path);
@@ -116,7 +120,7 @@ static int run_hook(const struct oci_hook *hook, const struct manner *manner, co
 	if (pid < 0)
 		return error_errno(err, errno, "hook %s", hook->path);
 	if (pid == 0)
-		execute(hook, manner, input);
+		execute(hook, manner, input, parent);
 	r = await(hook, pid, &status, err);
 	if (r < 0)
 		return r;

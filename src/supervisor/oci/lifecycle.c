@@ -28,15 +28,28 @@ int container_not_running(struct error *err)
 	return error_set(err, ESRCH, "container not running");
 }
 
+static int known_read(struct known *k, bool is_being_created, struct error *err)
+{
+	int r = state_dir_read(&k->dir, &k->state, err);
+
+	if (r == -ENOENT)
+		return error_set(err, ENOENT, STATE_NO_SUCH_CONTAINER " (%s)", k->dir.id,
+				 is_being_created ? "it is being created" : "its creation was broken off; delete --force clears it");
+	return r;
+}
+
 int known_open(struct known *k, const struct runtime *rt, const char *id, struct error *err)
 {
-	int r;
+	int r = state_dir_open(&k->dir, rt->root, id, err);
 
-	r = state_dir_open(&k->dir, rt->root, id, err);
-	if (r < 0)
-		return r;
-	r = state_dir_read(&k->dir, &k->state, err);
-	return r == -ENOENT ? error_set(err, ENOENT, STATE_NO_SUCH_CONTAINER " (its creation was broken off; delete --force clears it)", id) : r;
+	return r < 0 ? r : known_read(k, false, err);
+}
+
+int known_look(struct known *k, const struct runtime *rt, const char *id, struct error *err)
+{
+	int r = state_dir_look(&k->dir, rt->root, id, err);
+
+	return r < 0 ? r : known_read(k, state_dir_is_held(&k->dir), err);
 }
 
 void known_close(struct known *k)
@@ -158,13 +171,12 @@ static int start(struct known *known, struct readiness *readiness, int *ret_stat
 	r = readiness_open(&known->dir, readiness, err);
 	if (r < 0)
 		return r;
-	r = control_call(known->dir.fd, &request, -1, &answer, err);
+	r = control_call(known->dir.fd, &known->state, &request, -1, &answer, err);
 	if (r < 0) {
 		*ret_status = answer.code ? answer.status : EXIT_CODE_TOOL;
 		return r;
 	}
-	r = known_set_status(known, OCI_RUNNING, err);
-	return r < 0 ? r : run_poststart(&known->dir, &known->state, err);
+	return run_poststart(&known->dir, &known->state, err); /* that it runs, its supervisor has noted */
 }
 
 int lifecycle_start(const struct runtime *rt, const char *id, struct readiness *ret_readiness, int *ret_status, struct error *err)
@@ -174,7 +186,7 @@ int lifecycle_start(const struct runtime *rt, const char *id, struct readiness *
 	int r;
 
 	*ret_status = EXIT_CODE_TOOL;
-	r = known_open(&known, rt, id, err);
+	r = known_look(&known, rt, id, err); /* a hook may take its time: it can be looked at meanwhile, and killed */
 	if (r == 0)
 		r = check_startable(state_status(&known.state), err);
 	if (r == 0)
@@ -186,7 +198,6 @@ int lifecycle_start(const struct runtime *rt, const char *id, struct readiness *
 		readiness = (struct readiness)READINESS_NONE;
 		return 0;
 	}
-	state_dir_unlock(&known.dir); /* until it is ready it can be looked at, and killed */
 	readiness_wait(&readiness, known.state.init.pid);
 	return 0;
 }
@@ -221,16 +232,17 @@ static int signal_directly(const struct oci_runtime_state *state, int signo, str
 	return 0;
 }
 
-static int signal_through_supervisor(const struct state_dir *dir, int signo, bool all, struct error *err)
+static int signal_through_supervisor(const struct known *known, int signo, bool all, struct error *err)
 {
 	const struct control_request request = { .verb = CONTROL_SIGNAL, .number = signo, .all = all };
 	struct control_answer answer;
 
-	return control_call(dir->fd, &request, -1, &answer, err);
+	return control_call(known->dir.fd, &known->state, &request, -1, &answer, err);
 }
 
-static int signal_all(const struct state_dir *dir, const struct oci_runtime_state *state, int signo, struct error *err)
+static int signal_all(const struct known *known, int signo, struct error *err)
 {
+	const struct oci_runtime_state *state = &known->state;
 	_cleanup_cgroup_ struct cgroup *cgroup = cgroup_of_state(state);
 	struct error unread = { 0 };
 	int r;
@@ -241,17 +253,17 @@ static int signal_all(const struct state_dir *dir, const struct oci_runtime_stat
 		return signo == SIGKILL ? 0 : signal_directly(state, signo, err);
 	r = cgroup_signal(cgroup, signo, err);
 	if (r == 0 && signo != SIGKILL)
-		(void)signal_through_supervisor(dir, signo, true, &unread);
+		(void)signal_through_supervisor(known, signo, true, &unread);
 	return r;
 }
 
 int lifecycle_kill(const struct runtime *rt, const char *id, int signo, bool all, struct error *err)
 {
 	_cleanup_known_ struct known known = KNOWN_NONE;
-	struct error unread = { 0 };
+	struct error failure = { 0 };
 	int r;
 
-	r = known_open(&known, rt, id, err);
+	r = known_look(&known, rt, id, err);
 	if (r < 0)
 		return r;
 	if (state_status(&known.state) == OCI_STOPPED && !all)
@@ -259,11 +271,13 @@ int lifecycle_kill(const struct runtime *rt, const char *id, int signo, bool all
 	if (signo == SIGKILL)
 		container_thaw(&known.state);
 	if (all)
-		return signal_all(&known.dir, &known.state, signo, err);
+		return signal_all(&known, signo, err);
 	if (signo == SIGKILL || known.state.untrapped || known.state.status == OCI_CREATED)
 		return signal_directly(&known.state, signo, err);
-	r = signal_through_supervisor(&known.dir, signo, false, &unread);
+	r = signal_through_supervisor(&known, signo, false, &failure);
 	if (r < 0 && !process_ref_lives(&known.state.init))
 		return container_not_running(err);
+	if (r == -EBUSY)
+		return error_set(err, EBUSY, "%s", failure.text); /* nobody would notice it */
 	return r < 0 ? signal_directly(&known.state, signo, err) : 0;
 }

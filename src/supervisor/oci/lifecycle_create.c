@@ -425,10 +425,11 @@ static void undo(struct creation *c)
 	container_destroy(&c->container);
 	if (c->place.cgroup || c->place.unit)
 		(void)c->manager->end(&c->place, &unread);
-	if (c->hooks_ran)
-		hooks_run_all(&c->bundle.config, OCI_HOOK_POSTSTOP, &state);
 	if (c->dir.lock_fd >= 0)
 		(void)state_dir_remove(&c->dir, &unread);
+	state_dir_unlock(&c->dir);
+	if (c->hooks_ran)
+		hooks_run_all(&c->bundle.config, OCI_HOOK_POSTSTOP, &state);
 }
 
 static void creation_clear(struct creation *c)

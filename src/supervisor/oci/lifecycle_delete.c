@@ -69,16 +69,22 @@ static int check_deletable(const struct oci_runtime_state *state, enum oci_statu
 	return error_set(err, EBUSY, "cannot delete container %s that is not stopped: %s", state->id, oci_status_name(status));
 }
 
-static void run_poststop(const struct state_dir *dir, const struct oci_runtime_state *state)
+/* The hooks come when there is nothing left of it (runtime-spec, runtime.md), so that one that takes its time is in nobody's way. */
+static int end_state(struct state_dir *dir, const struct oci_runtime_state *state, struct error *err)
 {
 	__attribute__((cleanup(oci_config_free))) struct oci_config cfg = { 0 };
 	struct oci_state for_hooks = state_for_others(state, OCI_STOPPED);
-	struct error err = { 0 };
+	struct error unread = { 0 };
+	int r;
 
-	if (load_config(dir, &cfg, &err) < 0)
-		log_warning("hooks of the deleted container: %s", err.text);
-	else
-		hooks_run_all(&cfg, OCI_HOOK_POSTSTOP, &for_hooks);
+	if (load_config(dir, &cfg, &unread) < 0)
+		log_warning("hooks of the deleted container: %s", unread.text);
+	r = state_dir_remove(dir, err);
+	if (r < 0)
+		return r;
+	state_dir_unlock(dir);
+	hooks_run_all(&cfg, OCI_HOOK_POSTSTOP, &for_hooks);
+	return 0;
 }
 
 /* Its supervisor has done it, unless that was killed or there is none. */
@@ -111,8 +117,7 @@ static int delete_known(struct state_dir *dir, const struct oci_runtime_state *s
 		r = unmount_shared(dir, state, err);
 	if (r < 0 && !force)
 		return r;
-	run_poststop(dir, state);
-	return state_dir_remove(dir, err);
+	return end_state(dir, state, err);
 }
 
 /* A creation that was killed: its process 1 goes with it, its cgroups are where the document says, perhaps. */
@@ -133,7 +138,7 @@ int lifecycle_delete(const struct runtime *rt, const char *id, bool force, struc
 	_cleanup_state_ struct oci_runtime_state state = { 0 };
 	int r;
 
-	r = state_dir_open(&dir, rt->root, id, err);
+	r = force ? state_dir_seize(&dir, rt->root, id, err) : state_dir_open(&dir, rt->root, id, err);
 	if (r == -ENOENT && force)
 		return 0;
 	if (r < 0)

@@ -188,21 +188,21 @@ static int load_options(struct joining *j, struct error *err)
 	return r < 0 ? error_errno(err, -r, "options.json") : run_options_from_json(&j->options, text, "options.json", err);
 }
 
+/*
+ * Without the lock: whoever joins waits for the supervisor, which serves one after the other, and a container that is deleted meanwhile takes him with
+ * it, as it does when he has joined.
+ */
 static int open_state(const struct runtime *rt, struct joining *j, struct error *err)
 {
-	int r;
+	struct known known = KNOWN_NONE;
+	int r = known_look(&known, rt, j->request->id, err);
 
-	r = state_dir_open(&j->dir, rt->root, j->request->id, err);
-	if (r < 0)
-		return r;
-	r = state_dir_read(&j->dir, &j->state, err);
-	return r == -ENOENT ? state_no_such_container(j->request->id, err) : r;
+	j->dir = known.dir;
+	j->state = known.state;
+	return r;
 }
 
-/*
- * --ignore-paused: a process that joined would not get further before the container is resumed, so it joins then. What is read is looked at
- * again from time to time, and let go between: whoever resumes needs it.
- */
+/* --ignore-paused: a process that joined would not get further before the container is resumed, so it joins then: it is looked at again from time to time. */
 static int open_when_resumed(const struct runtime *rt, struct joining *j, struct error *err)
 {
 	const struct timespec moment = { .tv_nsec = 20000000 };
@@ -334,7 +334,7 @@ static int hand_over(struct joining *j, int *ret_status, struct error *err)
 	struct control_answer answer = { 0 };
 	int r;
 
-	r = control_call(j->dir.fd, &request, j->container.channel, &answer, err);
+	r = control_call(j->dir.fd, &j->state, &request, j->container.channel, &answer, err);
 	if (r < 0 && answer.code)
 		*ret_status = answer.status;
 	return r;

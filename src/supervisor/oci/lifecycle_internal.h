@@ -38,7 +38,7 @@ int check_console(const struct process_request *request, bool terminal, struct e
 /* Sends the master to the socket, or gives it to the caller. */
 int hand_over_console(struct container *c, const struct process_request *request, int *ret_console_fd, struct error *err);
 
-/* A container that exists: its directory, locked, and what state.json says. */
+/* A container that exists: its directory, and what state.json says. */
 struct known {
 	struct state_dir dir;
 	struct oci_runtime_state state;
@@ -46,8 +46,11 @@ struct known {
 
 #define KNOWN_NONE { .dir = STATE_DIR_NONE }
 
-/* -ENOENT when there is none, or its creation has not come to an end. */
+/* Locked; -ENOENT when there is none, or its creation has not come to an end. */
 int known_open(struct known *k, const struct runtime *rt, const char *id, struct error *err);
+
+/* The same without the lock: see state_dir_look(). */
+int known_look(struct known *k, const struct runtime *rt, const char *id, struct error *err);
 int known_set_status(struct known *k, enum oci_status status, struct error *err);
 void known_close(struct known *k);
 #define _cleanup_known_ __attribute__((cleanup(known_close)))

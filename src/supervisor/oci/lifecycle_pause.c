@@ -15,26 +15,26 @@
  * The supervisor stops letting anybody go on; that alone holds everybody who waits for it, and it keeps its listener, so nobody
  * is lost. The freezer holds who computes meanwhile; it never gets hold of those who wait, so its success is not waited for.
  */
-static int pause_trapped(const struct state_dir *dir, const struct cgroup *cgroup, struct error *err)
+static int pause_trapped(const struct known *known, const struct cgroup *cgroup, struct error *err)
 {
 	const struct control_request request = { .verb = CONTROL_PAUSE };
 	struct control_answer answer;
 	int r;
 
-	r = control_call(dir->fd, &request, -1, &answer, err);
+	r = control_call(known->dir.fd, &known->state, &request, -1, &answer, err);
 	if (r == 0 && cgroup)
 		cgroup_freeze_begin(cgroup, true);
 	return r;
 }
 
-static int resume_trapped(const struct state_dir *dir, const struct cgroup *cgroup, struct error *err)
+static int resume_trapped(const struct known *known, const struct cgroup *cgroup, struct error *err)
 {
 	const struct control_request request = { .verb = CONTROL_RESUME };
 	struct control_answer answer;
 
 	if (cgroup)
 		cgroup_freeze_begin(cgroup, false);
-	return control_call(dir->fd, &request, -1, &answer, err);
+	return control_call(known->dir.fd, &known->state, &request, -1, &answer, err);
 }
 
 static int freeze(const struct cgroup *cgroup, bool frozen, struct error *err)
@@ -60,7 +60,7 @@ static int check_resumable(enum oci_status status, bool untrapped, struct error 
 /* What the two do: when they may, and with a supervisor. */
 static const struct pausing {
 	int (*check)(enum oci_status status, bool untrapped, struct error *err);
-	int (*trapped)(const struct state_dir *dir, const struct cgroup *cgroup, struct error *err);
+	int (*trapped)(const struct known *known, const struct cgroup *cgroup, struct error *err);
 	bool frozen;
 } pausing = { check_pausable, pause_trapped, true },
   resuming = { check_resumable, resume_trapped, false };
@@ -88,7 +88,7 @@ static int change(const struct pausing *p, const struct runtime *rt, const char 
 	if (r < 0)
 		return r;
 	cgroup = cgroup_of_state(&known.state);
-	r = known.state.untrapped ? freeze(cgroup, p->frozen, err) : p->trapped(&known.dir, cgroup, err);
+	r = known.state.untrapped ? freeze(cgroup, p->frozen, err) : p->trapped(&known, cgroup, err);
 	then = becomes(p, &known.dir);
 	return r < 0 && (r != -EALREADY || status == then) ? r : known_set_status(&known, then, err);
 }

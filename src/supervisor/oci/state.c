@@ -5,14 +5,17 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fd.h"
 
 enum { STATE_LIMIT = 1 << 20, MAX_ID = 1024 };
@@ -75,18 +78,87 @@ static int make_root(const char *root)
 	return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-/* A lock of the process, not of the open file: children do not inherit it. */
-static int lock(struct state_dir *dir, struct error *err)
+/* ---- the lock: of the process, not of the open file, so that children do not inherit it, and that it tells who holds it ---- */
+
+enum { LOOK_MS = 5, STOPPED_MS = 3000, HELD_MS = 10000 };
+
+/* 0: nobody, or nobody whose number can be seen from here. */
+static pid_t holder_of(int lock_fd)
 {
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
+	return fcntl(lock_fd, F_GETLK, &whole) < 0 || whole.l_type == F_UNLCK || whole.l_pid < 0 ? 0 : whole.l_pid;
+}
+
+static bool is_held(int lock_fd)
+{
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	return fcntl(lock_fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+}
+
+/* Asked again when there is a descriptor of the process: it is the one that holds the lock, and no later one with its number. */
+static void kill_holder(int lock_fd)
+{
+	pid_t holder = holder_of(lock_fd);
+	_cleanup_close_ int fd = holder > 0 ? pidfd_open(holder, 0) : -1;
+
+	if (fd >= 0 && holder_of(lock_fd) == holder)
+		(void)pidfd_send_signal(fd, SIGKILL, NULL, 0);
+}
+
+/* Somebody has the lock, since `since_ms`. -EBUSY: it is not worth while to wait for him. */
+static int consider_holder(const struct state_dir *dir, bool force, int64_t *last_moved_ms, int64_t since_ms, struct error *err)
+{
+	int64_t now = host_clock_ms();
+	pid_t holder = holder_of(dir->lock_fd);
+	bool stopped = holder > 0 && process_is_stopped(holder);
+
+	if (!stopped)
+		*last_moved_ms = now;
+	if (force && (stopped || now - since_ms > HELD_MS))
+		kill_holder(dir->lock_fd);
+	if (force && now - since_ms > 2 * HELD_MS)
+		return error_set(err, EBUSY, "container %s: process %d works on it, and cannot be ended", dir->id, (int)holder);
+	if (now - *last_moved_ms > STOPPED_MS)
+		return error_set(err, EBUSY, "container %s: process %d, which works on it, is stopped: continue it (kill -CONT %d), or delete --force",
+				 dir->id, (int)holder, (int)holder);
+	return 0;
+}
+
+static int await_lock(const struct state_dir *dir, bool force, struct error *err)
+{
+	const struct timespec moment = { .tv_nsec = LOOK_MS * 1000000 };
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	int64_t since = host_clock_ms(), last_moved = since;
+	int r;
+
+	while (fcntl(dir->lock_fd, F_SETLK, &whole) < 0) {
+		if (errno == EINTR)
+			continue;
+		if (errno != EAGAIN && errno != EACCES)
+			return error_errno(err, errno, "%s/lock", dir->path);
+		r = consider_holder(dir, force, &last_moved, since, err);
+		if (r < 0)
+			return r;
+		(void)nanosleep(&moment, NULL);
+	}
+	return 0;
+}
+
+static int lock(struct state_dir *dir, bool force, struct error *err)
+{
 	dir->lock_fd = openat(dir->fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (dir->lock_fd < 0)
 		return errno == ENOENT ? -ENOENT : error_errno(err, errno, "%s/lock", dir->path);
-	while (fcntl(dir->lock_fd, F_SETLKW, &whole) < 0)
-		if (errno != EINTR)
-			return error_errno(err, errno, "%s/lock", dir->path);
-	return 0;
+	return await_lock(dir, force, err);
+}
+
+bool state_dir_is_held(const struct state_dir *dir)
+{
+	_cleanup_close_ int fd = openat(dir->fd, "lock", O_RDWR | O_CLOEXEC);
+
+	return fd >= 0 && is_held(fd);
 }
 
 void state_dir_unlock(struct state_dir *dir)
@@ -125,7 +197,7 @@ int state_dir_create(struct state_dir *dir, const char *root, const char *id, st
 				       : error_errno(err, errno, "cannot make the directory %s", dir->path);
 	r = open_directory(dir);
 	if (r == 0)
-		r = lock(dir, err);
+		r = lock(dir, false, err);
 	if (r == 0 && !is_current(dir))
 		r = -ENOENT; /* somebody who deletes by force was quicker */
 	return r < 0 && (!err || !err->code) ? error_errno(err, -r, "%s", dir->path) : r;
@@ -149,16 +221,26 @@ int state_dir_look(struct state_dir *dir, const char *root, const char *id, stru
 	return r < 0 ? error_errno(err, -r, "%s", dir->path) : 0;
 }
 
-int state_dir_open(struct state_dir *dir, const char *root, const char *id, struct error *err)
+static int open_locked(struct state_dir *dir, const char *root, const char *id, bool force, struct error *err)
 {
 	int r;
 
 	r = state_dir_look(dir, root, id, err);
 	if (r == 0)
-		r = lock(dir, err);
+		r = lock(dir, force, err);
 	if (r == -ENOENT || (r == 0 && !is_current(dir)))
 		return state_no_such_container(id, err);
 	return r;
+}
+
+int state_dir_open(struct state_dir *dir, const char *root, const char *id, struct error *err)
+{
+	return open_locked(dir, root, id, false, err);
+}
+
+int state_dir_seize(struct state_dir *dir, const char *root, const char *id, struct error *err)
+{
+	return open_locked(dir, root, id, true, err);
 }
 
 void state_dir_close(struct state_dir *dir)
@@ -344,6 +426,14 @@ bool process_ref_lives(const struct oci_process_ref *ref)
 	char state;
 
 	return ref->pid > 0 && read_stat(ref->pid, &state, &start) == 0 && start == ref->start && state != 'Z' && state != 'X';
+}
+
+bool process_is_stopped(int pid)
+{
+	uint64_t start;
+	char state;
+
+	return read_stat(pid, &state, &start) == 0 && state == 'T';
 }
 
 /* The kernel's flag, field 9 of /proc/PID/stat */

@@ -5,7 +5,7 @@
  *	state.json    what is known of the container (oci/state.h), replaced as a whole by rename(2)
  *	config.json   the document as it was at `create`
  *	options.json  the options of the run as they were then
- *	lock          who works on the container holds this lock; it goes with the process that holds it
+ *	lock          who changes the container's state holds this lock; it goes with the process that holds it
  *	control       socket of the supervising process, see control.h
  *	log           what the supervising process has to say
  *	hosts, hostname   see host_name.h
@@ -49,11 +49,20 @@ int state_check_id(const char *id, struct error *err);
 /* Makes the directory, and ROOT where missing, and locks it. -EEXIST when there is one. */
 int state_dir_create(struct state_dir *dir, const char *root, const char *id, struct error *err);
 
-/* Opens and locks one that exists. -ENOENT as state_no_such_container(). */
+/*
+ * Opens and locks one that exists. -ENOENT as state_no_such_container(). Whoever holds the lock is waited for as long as he goes on: -EBUSY with a message
+ * when he is stopped. So nobody may wait with the lock for what may take for ever: a supervisor that says nothing, a hook of a container that lives.
+ */
 int state_dir_open(struct state_dir *dir, const char *root, const char *id, struct error *err);
 
-/* The same without waiting for the lock, for who only looks. */
+/* The same for who ends it by force: whoever holds the lock and is stopped, or keeps it for long, is killed. */
+int state_dir_seize(struct state_dir *dir, const char *root, const char *id, struct error *err);
+
+/* The same without the lock, for who only looks, or asks the supervisor, which does one thing after the other by itself. */
 int state_dir_look(struct state_dir *dir, const char *root, const char *id, struct error *err);
+
+/* Somebody else holds the lock. For who does not have it: it would be lost. */
+bool state_dir_is_held(const struct state_dir *dir);
 
 /* Others may go on. The directory stays open. */
 void state_dir_unlock(struct state_dir *dir);
@@ -92,6 +101,9 @@ struct oci_process_ref process_ref(int pid);
 
 /* It runs: it exists, is the same, and no zombie. */
 bool process_ref_lives(const struct oci_process_ref *ref);
+
+/* It is stopped (SIGSTOP and its like): nothing can be expected of it. */
+bool process_is_stopped(int pid);
 
 /* It does not run any more, though process 1 of a pid namespace is not gone before all others in it are reaped. */
 bool process_is_ending(int pid);
