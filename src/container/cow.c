@@ -195,7 +195,7 @@ static int show_file(struct cow *cow, const char *path, const struct stat *st)
 {
 	struct error reason = { 0 };
 
-	if (cow_copy_file(cow, path, st, &reason) == 0)
+	if (cow_copy_file(cow, path, st, &reason) == 0 || cow_copy_special(cow, path, st, &reason) == 0)
 		return 0;
 	if (bind_readonly(cow, path, false, &reason) < 0)
 		log_debug("%s is left out: %s", path, reason.text);

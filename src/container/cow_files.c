@@ -81,6 +81,27 @@ int cow_copy_file(struct cow *cow, const char *path, const struct stat *st, stru
 	return 0;
 }
 
+int cow_copy_special(struct cow *cow, const char *path, const struct stat *st, struct error *err)
+{
+	const char *name = strrchr(path, '/') + 1;
+	_cleanup_close_ int parent = -1;
+	int r;
+
+	if ((!S_ISFIFO(st->st_mode) && !S_ISSOCK(st->st_mode)) || mount_table_find(&cow->stage->mounts, path))
+		return -ENOTSUP;
+	parent = open_parent(cow, path, err);
+	if (parent < 0)
+		return parent;
+	if (mknodat(parent, name, (st->st_mode & S_IFMT) | 0600, 0) < 0)
+		return error_errno(err, errno, "cannot create %s", path);
+	r = copy_attributes(parent, name, st);
+	if (r < 0) {
+		(void)unlinkat(parent, name, 0);
+		return error_errno(err, -r, "cannot copy %s", path);
+	}
+	return 0;
+}
+
 int cow_copy_host_file(struct cow *cow, const char *path, struct error *err)
 {
 	_cleanup_free_ char *directory = strndup(path + 1, (size_t)(strrchr(path, '/') - path));

@@ -48,6 +48,9 @@ int cow_copy_symlink(struct cow *cow, const char *path, const struct stat *st, s
 /* A single file cannot be overlaid. A small one is copied, so that it can be written, replaced and removed; -EFBIG: it is not. */
 int cow_copy_file(struct cow *cow, const char *path, const struct stat *st, struct error *err);
 
+/* A FIFO or a socket becomes the view's own, as an overlay's are: whom the host has at it is not reached. -ENOTSUP: it is neither. */
+int cow_copy_special(struct cow *cow, const char *path, const struct stat *st, struct error *err);
+
 /* One of the description's host_files, where no overlay shows it. */
 int cow_copy_host_file(struct cow *cow, const char *path, struct error *err);
 

@@ -40,6 +40,11 @@ static void begin_first(struct engine *e, struct task *t)
 	e->running = t;
 }
 
+static bool made_here(void *arg, uint64_t dev, uint64_t ino)
+{
+	return inode_is_made(&((struct engine *)arg)->inodes, dev, ino);
+}
+
 struct engine *engine_new(const struct engine_options *options, struct guest *g, int vtid, int vpid)
 {
 	struct engine *e;
@@ -65,6 +70,8 @@ struct engine *engine_new(const struct engine_options *options, struct guest *g,
 	if (!t || procfs_name_namespaces(e) < 0)
 		return engine_free(e);
 	e->options.limits = NULL; /* borrowed for the first process only */
+	g->made_here = made_here;
+	g->made_here_arg = e;
 	begin_first(e, t);
 	return e;
 }
@@ -73,6 +80,7 @@ struct engine *engine_free(struct engine *e)
 {
 	if (!e)
 		return NULL;
+	e->g->made_here = NULL;
 	fault_deinit(e);
 	task_free_all(e);
 	timerfds_deinit(e);

@@ -162,6 +162,9 @@ uint64_t engine_now_ns(const struct engine *e); /* virtual time since the start 
 /* What is said of a loop that others wait for and that had to be left anywhere. */
 #define UNCONTROLLED_LOOP "a loop without end, left at the limit of real time"
 
+/* What comes from there, or goes there, and when, is nobody's to decide. */
+#define UNCONTROLLED_EXCHANGE "exchange with a process outside"
+
 /* What is said of an execve that is refused. */
 #define UNCONTROLLED_HIDDEN "refused to run a program that may not be read (make it readable)"
 

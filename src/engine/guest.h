@@ -210,9 +210,12 @@ struct guest;
 /* Who can make a descriptor ready, beside the guest itself. */
 enum guest_reach {
 	REACH_GUEST = 0,
-	/* Whoever has joined the same network namespace, if anybody has: a socket on its loopback, or a UNIX one that listens. */
+	/*
+	 * Whoever has joined the same network namespace, or looks into a directory that the host shares, if anybody does: a socket on loopback, a UNIX
+	 * one with a name, a FIFO that the run has made.
+	 */
 	REACH_NEIGHBOURS,
-	REACH_OUTSIDE, /* it comes from there, or what is there is connected to it, or can send to it */
+	REACH_OUTSIDE, /* it comes from there, or what is there is connected to it, or can send to it, or has made it: a FIFO */
 };
 
 struct guest_ops {
@@ -259,6 +262,11 @@ struct guest_ops {
 	int (*handle_await)(struct guest *g, int handle, short events, int timeout_ms);
 	/* Who can make it ready: enum guest_reach; of an epoll set the most that a member of it has. Or -errno. */
 	int (*handle_reach)(struct guest *g, int handle);
+	/*
+	 * The name of what is ready and has one that others reach: a FIFO, a datagram socket, or such a member of an epoll set. 1, 0: there is none, or
+	 * -errno. May be NULL.
+	 */
+	int (*handle_outsider)(struct guest *g, int handle, char *buf, size_t size);
 	/* Never block: -EAGAIN instead. Never raise SIGPIPE: -EPIPE instead. */
 	ssize_t (*handle_read)(struct guest *g, int handle, void *buf, size_t len);
 	/* pread(2) of a file: blocks for the disk at most. */
@@ -307,11 +315,15 @@ struct guest_ops {
 	/* Marks which of the beacons 0 to n-1 some task has a descriptor of; what is on its way in a message counts as nobody's. May be NULL. */
 	int (*beacons_held)(struct guest *g, bool *held, size_t n);
 	/*
-	 * FIFOs: has the other end (of who opens with `flags`) been opened by anybody? 1, 0, or -errno. And a handle that counts as
-	 * both ends as long as it is held.
+	 * FIFOs. fifo_enter: a handle that counts as the end of who opens with `flags`, as a task that waits in open(2) does (fifo(7)). fifo_met: has
+	 * anybody opened the other end, now or since then? 1, 0, or -errno. fifo_hold: a handle that counts as both ends as long as it is held.
 	 */
-	int (*fifo_has_partner)(struct guest *g, int task, int dirfd, const char *path, int flags);
+	int (*fifo_enter)(struct guest *g, int task, int dirfd, const char *path, int flags);
+	int (*fifo_met)(struct guest *g, int handle);
 	int (*fifo_hold)(struct guest *g, int task, int dirfd, const char *path);
+	/* A handle that becomes readable when anybody opens the FIFO. And: is the other end nobody's of the guest? 1, 0, or -errno. May be NULL. */
+	int (*fifo_watch)(struct guest *g, int handle);
+	int (*fifo_is_foreign)(struct guest *g, int handle);
 
 	/* What a path names, as path_stat but with the kind. */
 	int (*path_info)(struct guest *g, int task, int dirfd, const char *path, int flags, struct fd_info *ret_info);
@@ -433,6 +445,9 @@ struct guest {
 	uint64_t clock_page_address; /* where guests have the clock page, 0: nowhere */
 	struct guest_identities identities;
 	struct clock_page *clock_page; /* NULL: clocks are read by calls */
+	/* Has the run made the file with these numbers? The engine's; NULL: nobody knows. */
+	bool (*made_here)(void *arg, uint64_t dev, uint64_t ino);
+	void *made_here_arg;
 };
 
 #endif

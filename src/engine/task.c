@@ -76,6 +76,7 @@ void task_release_hold(struct engine *e, struct task *t)
 	if (t->hold >= 0)
 		e->g->ops->handle_release(e->g, t->hold);
 	t->hold = -1;
+	t->hold_waits = false;
 }
 
 static void task_free(struct engine *e, struct task *t)

@@ -173,7 +173,8 @@ struct task {
 		uint32_t queued;  /* socket_queued() behind the last part */
 		uint64_t deadline_ns;
 	} messages;
-	int hold; /* -1, or a handle that is kept until the task's next event */
+	int hold; /* -1, or a handle of a FIFO that is opened, kept until the task's next event: of both ends, or (hold_waits) its own */
+	bool hold_waits; /* nobody has opened the other end */
 	uint64_t born_ns; /* run time */
 	struct task_spin spin;
 	uint32_t trap_streak; /* looks at the time stamp counter since the last event of another kind */

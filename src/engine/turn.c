@@ -403,6 +403,8 @@ static void resume(struct engine *e, struct task *t, struct step *step)
 	e->last = t;
 	if (v->kind != VERDICT_HOOK)
 		wait_clear(e, t);
+	if (t->hold_waits) /* no longer */
+		task_release_hold(e, t);
 	t->call.hooked = v->kind == VERDICT_HOOK;
 	preempt_arm(e, t, v);
 	complete_hook(e, t, v);

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "engine/engine_internal.h"
 #include "engine/files/fdtable.h"
+#include "engine/files/fifo.h"
 #include "engine/net/netlink_socket.h"
 #include "engine/net/network.h"
 #include "engine/net/passed.h"
@@ -297,25 +298,123 @@ static int only_external(struct engine *e, struct handle_poll *polls, size_t n, 
 	return found;
 }
 
-int waits_outside(struct engine *e, int timeout_ms, bool anyway)
+/* What is waited for outside: descriptors, and behind them FIFOs that somebody may open. */
+struct outside_wait {
+	struct handle_poll *polls;
+	size_t n_fds, n;
+};
+
+static void outside_wait_clear(struct engine *e, struct outside_wait *w)
+{
+	for (size_t i = w->n_fds; i < w->n; i++)
+		e->g->ops->handle_release(e->g, w->polls[i].handle);
+	free(w->polls);
+}
+
+static int watch_fifo(struct engine *e, struct outside_wait *w, const struct task *t)
+{
+	struct handle_poll *grown;
+	int handle;
+
+	handle = e->g->ops->fifo_watch(e->g, t->hold);
+	if (handle < 0)
+		return handle;
+	grown = realloc(w->polls, (w->n + 1) * sizeof(*grown));
+	if (!grown) {
+		e->g->ops->handle_release(e->g, handle);
+		return -ENOMEM;
+	}
+	grown[w->n++] = (struct handle_poll){ .handle = handle, .events = POLLIN, .note = (uint64_t)t->id };
+	w->polls = grown;
+	return 0;
+}
+
+/* Watches those that so much of the outside can open. Returns how many; *ret_met: somebody did so before that, and is woken. */
+static int watch_fifos(struct engine *e, struct outside_wait *w, enum guest_reach least, bool *ret_met)
+{
+	struct task *t;
+	int found = 0, r;
+
+	LL_FOREACH(e->tasks, t) {
+		if (!fifo_waits(t) || t->hold < 0 || !e->g->ops->fifo_watch)
+			continue;
+		r = e->g->ops->handle_reach(e->g, t->hold);
+		if (r < 0)
+			return r;
+		if (r < (int)least)
+			continue;
+		r = watch_fifo(e, w, t);
+		if (r == 0)
+			r = e->g->ops->fifo_met(e->g, t->hold);
+		if (r > 0)
+			r = task_wake(e, t, WAKE_READY);
+		if (r < 0)
+			return r;
+		*ret_met |= t->state != TASK_BLOCKED;
+		found++;
+	}
+	return found;
+}
+
+static int wake_openers(struct engine *e, const struct outside_wait *w)
+{
+	struct task *t;
+	int r = 0;
+
+	for (size_t i = w->n_fds; r >= 0 && i < w->n; i++) {
+		t = w->polls[i].revents ? task_find(e, (int)w->polls[i].note) : NULL;
+		r = t ? task_wake(e, t, WAKE_READY) : 0;
+	}
+	return r;
+}
+
+static int report_outsiders(struct engine *e, const struct outside_wait *w)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < w->n_fds; i++)
+		if (w->polls[i].handle >= 0 && w->polls[i].revents)
+			r = fifo_report_outsider(e, w->polls[i].handle);
+	return r;
+}
+
+static int wait_outside(struct engine *e, struct outside_wait *w, int timeout_ms, bool anyway)
 {
 	/* Neighbours may be or not: nobody is held up for their sake. */
 	enum guest_reach least = anyway || timeout_ms < 0 ? REACH_NEIGHBOURS : REACH_OUTSIDE;
-	_cleanup_free_ struct handle_poll *polls = NULL;
-	size_t n;
-	int r;
+	bool met = false;
+	int found, r;
 
-	r = collect(e, &polls, &n);
-	if (r < 0)
-		return r;
-	r = n ? only_external(e, polls, n, least) : 0;
-	if (r < 0 || (r == 0 && !anyway))
-		return r < 0 ? r : -ENOENT;
-	r = e->g->ops->handles_poll(e->g, polls, n, timeout_ms);
+	found = w->n_fds ? only_external(e, w->polls, w->n_fds, least) : 0;
+	if (found < 0)
+		return found;
+	r = watch_fifos(e, w, least, &met);
+	if (r < 0 || met)
+		return r < 0 ? r : 1;
+	if (found + r == 0 && !anyway)
+		return -ENOENT;
+	r = e->g->ops->handles_poll(e->g, w->polls, w->n, timeout_ms);
 	if (r <= 0)
 		return r;
-	r = wake_ready(e, polls);
+	r = report_outsiders(e, w);
+	if (r >= 0)
+		r = wake_ready(e, w->polls);
+	if (r >= 0)
+		r = wake_openers(e, w);
 	return r < 0 ? r : 1;
+}
+
+int waits_outside(struct engine *e, int timeout_ms, bool anyway)
+{
+	struct outside_wait w = { 0 };
+	int r;
+
+	r = collect(e, &w.polls, &w.n);
+	w.n_fds = w.n;
+	if (r == 0)
+		r = wait_outside(e, &w, timeout_ms, anyway);
+	outside_wait_clear(e, &w);
+	return r;
 }
 
 int waits_network(struct engine *e)

@@ -8,10 +8,14 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/kcmp.h>
+#include <linux/un.h>
 #include <netinet/in.h>
+#include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -30,7 +34,33 @@ struct member {
 	ino_t ino;
 };
 
-static int reach_of(struct notify *n, int fd, unsigned sets);
+/* What is asked: who can make it ready; or the name of what is so, and has one. */
+struct question {
+	char *name; /* NULL: who; else room for it, "" until it is found */
+	size_t size;
+	unsigned sets; /* that the descriptor is in, one in the other */
+};
+
+static int reach_of(struct notify *n, int fd, struct question *q);
+
+static bool is_ready(int fd, short events)
+{
+	struct pollfd p = { .fd = fd, .events = events };
+
+	return poll(&p, 1, 0) > 0;
+}
+
+/* One that was there before the run is there for others. */
+static enum guest_reach reach_of_fifo(struct notify *n, int fd, const struct fd_info *info, struct question *q)
+{
+	const struct guest *g = &n->guest;
+
+	if (info->dev == g->identities.pipe_dev || !objects_shared(n, fd))
+		return REACH_GUEST;
+	if (q->name && is_ready(fd, POLLIN | POLLOUT) && objects_link(n, fd, q->name, q->size) < 0)
+		q->name[0] = '\0';
+	return g->made_here && g->made_here(g->made_here_arg, info->dev, info->ino) ? REACH_NEIGHBOURS : REACH_OUTSIDE;
+}
 
 static bool is_loopback(const struct sockaddr_storage *address)
 {
@@ -73,25 +103,61 @@ static bool is_of_guest(struct notify *n, pid_t pid)
 	return false;
 }
 
-/* A listener has its own credentials for its peer's, a socket without a peer has none. */
-static enum guest_reach reach_of_unix(struct notify *n, int fd)
+/*
+ * Whoever finds its name can connect to it, or send to it: abstract ones are found in the network namespace, others where their file is. Where we may
+ * not ask for that, the namespace is not ours.
+ */
+static enum guest_reach reach_of_name(struct notify *n, int fd, const struct sockaddr_un *address, socklen_t len)
 {
+	_cleanup_close_ int file = -1;
+
+	if (len <= offsetof(struct sockaddr_un, sun_path))
+		return REACH_GUEST;
+	file = address->sun_path[0] ? ioctl(fd, SIOCUNIXFILE) : -1;
+	if (file < 0)
+		return n->network == BACKEND_NETWORK_OWN ? REACH_GUEST : REACH_NEIGHBOURS;
+	if (!objects_shared(n, file))
+		return REACH_GUEST;
+	n->names_shared = true;
+	return REACH_NEIGHBOURS;
+}
+
+static int option_of(int fd, int option)
+{
+	int value = 0;
+	socklen_t len = sizeof(value);
+
+	return getsockopt(fd, SOL_SOCKET, option, &value, &len) == 0 ? value : 0;
+}
+
+/* A listener has its own credentials for its peer's, a socket without a peer has none. */
+static enum guest_reach reach_of_unix(struct notify *n, int fd, struct question *q)
+{
+	bool messages = option_of(fd, SO_TYPE) == SOCK_DGRAM;
+	struct sockaddr_un address = { 0 };
+	socklen_t address_len = sizeof(address);
+	enum guest_reach reach;
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
-	int listens = 0;
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.uid != (uid_t)-1 &&
 	    (peer.pid == 0 || !is_of_guest(n, peer.pid))) { /* 0: of no namespace that we see into */
 		n->peers_outside = true;
 		return REACH_OUTSIDE;
 	}
-	len = sizeof(listens);
-	if (n->network != BACKEND_NETWORK_OWN && getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) == 0 && listens)
-		return REACH_NEIGHBOURS;
-	return REACH_GUEST;
+	if (getsockname(fd, (void *)&address, &address_len) < 0)
+		return REACH_GUEST;
+	/* Before it listens, too: its name is known when it has been asked once (sockets_matter()). */
+	reach = reach_of_name(n, fd, &address, address_len);
+	if (!messages && !option_of(fd, SO_ACCEPTCONN))
+		return REACH_GUEST;
+	if (q->name && reach > REACH_GUEST && messages && is_ready(fd, POLLIN))
+		(void)snprintf(q->name, q->size, "%.*s", (int)(address_len - offsetof(struct sockaddr_un, sun_path)),
+			       address.sun_path[0] ? address.sun_path : address.sun_path + 1);
+	return reach;
 }
 
-static enum guest_reach reach_of_socket(struct notify *n, int fd)
+static enum guest_reach reach_of_socket(struct notify *n, int fd, struct question *q)
 {
 	socklen_t len = sizeof(int);
 	int domain;
@@ -100,7 +166,7 @@ static enum guest_reach reach_of_socket(struct notify *n, int fd)
 		return REACH_GUEST;
 	switch (domain) {
 	case AF_UNIX:
-		return reach_of_unix(n, fd);
+		return reach_of_unix(n, fd, q);
 	case AF_INET:
 	case AF_INET6:
 		return reach_of_inet(n, fd);
@@ -152,7 +218,7 @@ static bool is_from_outside(const struct notify *n, const struct member *m)
  * In a network of the guest's own only those with a peer outside: whoever has got one has been asked about it when it connected, or has it from
  * a socket that comes from there, by accept(2) or in a message.
  */
-static bool sockets_matter(const struct notify *n)
+static bool peers_matter(const struct notify *n)
 {
 	bool matter = n->network != BACKEND_NETWORK_OWN || n->peers_outside;
 
@@ -161,7 +227,13 @@ static bool sockets_matter(const struct notify *n)
 	return matter;
 }
 
-static int reach_of_member(struct notify *n, int set, const struct member *m, unsigned sets)
+/* And those with a name that is found outside, which were asked about when they got it. */
+static bool sockets_matter(const struct notify *n)
+{
+	return n->names_shared || peers_matter(n);
+}
+
+static int reach_of_member(struct notify *n, int set, const struct member *m, struct question *q)
 {
 	bool is_socket = m->dev == n->guest.identities.socket_dev;
 	_cleanup_close_ int fd = -1;
@@ -174,7 +246,7 @@ static int reach_of_member(struct notify *n, int set, const struct member *m, un
 	if (fd < 0 && is_socket)
 		fd = notify_fd_find(&n->guest, m->dev, m->ino);
 	if (fd >= 0)
-		return reach_of(n, fd, sets);
+		return reach_of(n, fd, q);
 	if (fd != -EBADF && fd != -ESRCH)
 		return fd;
 	/* On its way in a message: nothing more can be said. */
@@ -195,7 +267,7 @@ static bool has_many_sockets(const struct notify *n, FILE *file)
 	return count > SOCKETS_MOST;
 }
 
-static int reach_of_set(struct notify *n, int set, unsigned sets)
+static int reach_of_set(struct notify *n, int set, struct question *q)
 {
 	_cleanup_fclose_ FILE *file = NULL;
 	_cleanup_free_ char *line = NULL;
@@ -204,20 +276,22 @@ static int reach_of_set(struct notify *n, int set, unsigned sets)
 	char name[64];
 	size_t room = 0;
 
-	if (sets == SETS_DEEP)
+	if (q->sets == SETS_DEEP)
 		return REACH_GUEST;
 	(void)snprintf(name, sizeof(name), "fdinfo/%d", set);
 	r = procfs_stream(n, n->self, name, &file);
-	if (r >= 0 && sockets_matter(n) && has_many_sockets(n, file))
-		return REACH_OUTSIDE; /* one of them may be. All alike, since their order is that of addresses in the kernel */
-	while (r >= 0 && most < REACH_OUTSIDE && getline(&line, &room, file) >= 0) {
-		r = parse_member(line, &member) ? reach_of_member(n, set, &member, sets + 1) : REACH_GUEST;
+	if (r >= 0 && sockets_matter(n) && has_many_sockets(n, file)) /* one of them may be. All alike, since their order is that of addresses in the kernel */
+		return peers_matter(n) ? REACH_OUTSIDE : REACH_NEIGHBOURS;
+	q->sets++;
+	while (r >= 0 && (q->name ? !q->name[0] : most < REACH_OUTSIDE) && getline(&line, &room, file) >= 0) {
+		r = parse_member(line, &member) ? reach_of_member(n, set, &member, q) : REACH_GUEST;
 		most = r > most ? r : most;
 	}
+	q->sets--;
 	return r < 0 ? r : most;
 }
 
-static int reach_of(struct notify *n, int fd, unsigned sets)
+static int reach_of(struct notify *n, int fd, struct question *q)
 {
 	struct fd_info info;
 	int r;
@@ -228,11 +302,25 @@ static int reach_of(struct notify *n, int fd, unsigned sets)
 	if (info.external)
 		return REACH_OUTSIDE;
 	if (S_ISSOCK(info.mode))
-		return (int)reach_of_socket(n, fd);
-	return info.kind == FD_EPOLL ? reach_of_set(n, fd, sets) : REACH_GUEST;
+		return (int)reach_of_socket(n, fd, q);
+	if (S_ISFIFO(info.mode))
+		return (int)reach_of_fifo(n, fd, &info, q);
+	return info.kind == FD_EPOLL ? reach_of_set(n, fd, q) : REACH_GUEST;
 }
 
 int notify_handle_reach(struct guest *g, int handle)
 {
-	return reach_of(notify_of(g), handle, 0);
+	struct question who = { 0 };
+
+	return reach_of(notify_of(g), handle, &who);
+}
+
+int notify_handle_outsider(struct guest *g, int handle, char *buf, size_t size)
+{
+	struct question name = { .name = buf, .size = size };
+	int r;
+
+	buf[0] = '\0';
+	r = reach_of(notify_of(g), handle, &name);
+	return r < 0 ? r : buf[0] != '\0';
 }

@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
+#include <stdlib.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -42,22 +44,91 @@ static int reopen(struct guest *g, int task, int dirfd, const char *path, int pa
 	return r < 0 ? -errno : r;
 }
 
-int notify_fifo_has_partner(struct guest *g, int task, int dirfd, const char *path, int flags)
+/* Who writes is refused while nobody reads: it does both for the moment of opening. */
+int notify_fifo_enter(struct guest *g, int task, int dirfd, const char *path, int flags)
 {
-	bool reader = (flags & O_ACCMODE) == O_RDONLY;
-	_cleanup_close_ int fd = -1;
-	int waiting = 0;
-	char byte;
+	int mode = (flags & O_ACCMODE) == O_RDONLY ? O_RDONLY : O_WRONLY, end;
+	_cleanup_close_ int both = -1;
 
-	fd = reopen(g, task, dirfd, path, 0, reader ? O_RDONLY : O_WRONLY);
-	if (fd == -ENXIO)
-		return 0; /* nobody reads */
-	if (fd < 0 || !reader)
-		return fd < 0 ? fd : 1;
-	/* Data that is there was written by somebody. An empty FIFO says end of file when nobody writes, else "try again". */
-	if (ioctl(fd, FIONREAD, &waiting) == 0 && waiting > 0)
-		return 1;
-	return read(fd, &byte, 1) < 0 && errno == EAGAIN;
+	end = reopen(g, task, dirfd, path, 0, mode);
+	if (end != -ENXIO)
+		return end;
+	both = reopen(g, task, dirfd, path, 0, O_RDWR);
+	return both < 0 ? both : reopen(g, task, dirfd, path, 0, mode);
+}
+
+/* Nothing is taken out: somebody else may be about to write. An empty FIFO says end of file when nobody writes, else "try again". */
+static int somebody_writes(int fd)
+{
+	_cleanup_close_ int reader = -1, writer = -1;
+	ssize_t there;
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	reader = ends[0];
+	writer = ends[1];
+	there = tee(fd, writer, 1, SPLICE_F_NONBLOCK);
+	return there > 0 || (there < 0 && errno == EAGAIN);
+}
+
+/* Who writes is told of an error while nobody reads; who reads of the end when all those who have written are gone. */
+int notify_fifo_met(struct guest *g, int handle)
+{
+	struct pollfd p = { .fd = handle, .events = POLLIN };
+	int flags = fcntl(handle, F_GETFL);
+
+	(void)g;
+	if (flags < 0 || poll(&p, 1, 0) < 0)
+		return -errno;
+	if ((flags & O_ACCMODE) == O_WRONLY)
+		return !(p.revents & POLLERR);
+	return p.revents & (POLLIN | POLLHUP) ? 1 : somebody_writes(handle);
+}
+
+/* In the FIFO's inode: whatever name it is opened by. */
+int notify_fifo_watch(struct guest *g, int handle)
+{
+	_cleanup_close_ int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	char link[64];
+
+	(void)g;
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", handle);
+	if (watch < 0 || inotify_add_watch(watch, link, IN_OPEN) < 0)
+		return -errno;
+	return take_fd(&watch);
+}
+
+struct other_end {
+	struct stat fifo;
+	int mode; /* O_ACCMODE of whom it is not */
+};
+
+static int is_other_end(struct notify *n, pid_t tid, const char *fd, void *arg)
+{
+	_cleanup_close_ int borrowed = -1;
+	const struct other_end *sought = arg;
+	char name[64];
+	struct stat st;
+	int flags;
+
+	(void)snprintf(name, sizeof(name), "%d/fd/%.20s", (int)tid, fd);
+	if (fstatat(n->proc_fd, name, &st, 0) < 0 || st.st_dev != sought->fifo.st_dev || st.st_ino != sought->fifo.st_ino)
+		return 0;
+	borrowed = handles_borrow(n, tid, atoi(fd));
+	flags = borrowed < 0 ? -1 : fcntl(borrowed, F_GETFL);
+	return flags >= 0 && !(flags & O_PATH) && (flags & O_ACCMODE) != sought->mode;
+}
+
+int notify_fifo_is_foreign(struct guest *g, int handle)
+{
+	struct other_end sought = { .mode = fcntl(handle, F_GETFL) & O_ACCMODE };
+	int r;
+
+	if (fstat(handle, &sought.fifo) < 0)
+		return -errno;
+	r = handles_each(notify_of(g), is_other_end, &sought);
+	return r < 0 ? r : r == 0;
 }
 
 int notify_fifo_hold(struct guest *g, int task, int dirfd, const char *path)

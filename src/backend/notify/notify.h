@@ -85,6 +85,7 @@ struct object_mount {
 	char *line, *root, *point, *type;
 	unsigned major, minor;
 	int id;
+	bool shared; /* what is mounted there is mounted in our own namespace as well, wherever */
 };
 
 /* ops.c */
@@ -132,6 +133,7 @@ struct notify {
 	size_t n_outside;
 	enum backend_network network;
 	bool peers_outside; /* a UNIX socket of the guest's was seen to have one: external.c */
+	bool names_shared;  /* or a name that is found outside */
 	bool terminal; /* one of them is a terminal: the kernel may send signals for keys that are typed */
 	struct pidfd_cache pidfds;
 	struct object_table objects;
@@ -148,6 +150,7 @@ struct notify {
 	char *root_prefix; /* see objects_inside(); NULL: not known yet */
 	struct object_mount *mounts;
 	size_t n_mounts;
+	bool mounts_compared; /* with our own: object_mount.shared is known */
 	struct path_contexts *path_contexts; /* paths.c */
 	uint64_t generation;                 /* of what paths depend on: grows when it may have changed */
 	uint64_t cwd_generation;             /* the same of current directories */
@@ -298,6 +301,7 @@ void handles_note_outside(struct notify *n, pid_t tid, const int *fds);
 
 /* --- external.c --- */
 int notify_handle_reach(struct guest *g, int handle);
+int notify_handle_outsider(struct guest *g, int handle, char *buf, size_t size);
 
 /* --- info.c: what a descriptor of ours is --- */
 int info_of_fd(struct notify *n, int fd, struct fd_info *ret_info);
@@ -345,7 +349,10 @@ int notify_beacon_set(struct guest *g, int handle, int id, bool readable);
 int notify_beacons_held(struct guest *g, bool *held, size_t n_held);
 /* What the fdinfo of a timerfd or signalfd of ours says of beacon and sigmask. */
 void beacon_info(const struct notify *n, int fd, struct fd_info *info);
-int notify_fifo_has_partner(struct guest *g, int task, int dirfd, const char *path, int flags);
+int notify_fifo_enter(struct guest *g, int task, int dirfd, const char *path, int flags);
+int notify_fifo_met(struct guest *g, int handle);
+int notify_fifo_watch(struct guest *g, int handle);
+int notify_fifo_is_foreign(struct guest *g, int handle);
 ssize_t notify_path_bytes(struct guest *g, int task, int dirfd, const char *path, int flags, uint64_t offset, void *buf, size_t size);
 int notify_path_hides(struct guest *g, int task, int dirfd, const char *path, int flags);
 int notify_fifo_hold(struct guest *g, int task, int dirfd, const char *path);
@@ -372,6 +379,8 @@ int64_t notify_handle_seek(struct guest *g, int handle, int64_t offset, int when
 /* Notes the guest's mounts and namespaces. After clockpage_init(). */
 int objects_init(struct notify *n, pid_t tid);
 void objects_deinit(struct notify *n);
+/* Is what a descriptor of ours has open on a file system that processes outside see, too? */
+bool objects_shared(struct notify *n, int fd);
 /* A name that we see as the guest's tasks see it, whose root is not ours; one that they cannot reach stays. */
 const char *objects_inside(const struct notify *n, const char *name);
 /* What an open file is called there, with the kernel's mark of removed ones. */

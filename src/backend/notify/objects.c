@@ -75,6 +75,7 @@ static void free_mounts(struct notify *n)
 	free(n->mounts);
 	n->mounts = NULL;
 	n->n_mounts = 0;
+	n->mounts_compared = false;
 }
 
 void objects_deinit(struct notify *n)
@@ -261,6 +262,36 @@ static int mount_of(const struct notify *n, int fd)
 		return r;
 	id = procfs_field(text, "mnt_id");
 	return id ? atoi(id) : -ENOTSUP;
+}
+
+/* By file systems and not by mounts: a name is nothing to them. That of a container's own is in no namespace but its. */
+static void compare_mounts(struct notify *n)
+{
+	_cleanup_fclose_ FILE *file = NULL;
+	_cleanup_free_ char *line = NULL;
+	unsigned major, minor;
+	size_t size = 0;
+
+	n->mounts_compared = true;
+	if (procfs_stream(n, n->self, "mountinfo", &file) < 0)
+		return;
+	while (getline(&line, &size, file) >= 0) {
+		if (sscanf(line, "%*d %*d %u:%u", &major, &minor) != 2)
+			continue;
+		for (size_t i = 0; i < n->n_mounts; i++)
+			n->mounts[i].shared |= n->mounts[i].major == major && n->mounts[i].minor == minor;
+	}
+}
+
+bool objects_shared(struct notify *n, int fd)
+{
+	const struct object_mount *mount;
+	int id = mount_of(n, fd);
+
+	if (!n->mounts_compared)
+		compare_mounts(n);
+	mount = id < 0 ? NULL : find_mount(n, id);
+	return mount && mount->shared;
 }
 
 int objects_link(const struct notify *n, int fd, char *buf, size_t size)

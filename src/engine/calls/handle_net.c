@@ -85,6 +85,18 @@ int socket_read_address(struct engine *e, struct task *t, uint64_t addr, uint64_
 	return guest_read(e, t, addr, ret, len);
 }
 
+/* Who else finds the name: asked for once, it is known from then on (guest_ops.handle_reach). */
+static int note_name(struct engine *e, struct task *t)
+{
+	int handle = e->g->ops->fd_borrow(e->g, t->id, (int)t->call.args[0]), r;
+
+	if (handle < 0)
+		return handle == -EBADF ? 0 : handle;
+	r = e->g->ops->handle_reach(e->g, handle);
+	e->g->ops->handle_release(e->g, handle);
+	return r < 0 ? r : 0;
+}
+
 static int bind_done(struct engine *e, struct task *t, struct verdict *v)
 {
 	const uint64_t *a = t->call.args;
@@ -102,7 +114,8 @@ static int bind_done(struct engine *e, struct task *t, struct verdict *v)
 	if (address.ss_family != AF_UNIX)
 		return socket_port_taken(e, t, false);
 	(void)snprintf(path.text, sizeof(path.text), "%.*s", (int)sizeof(un->sun_path), un->sun_path);
-	return path_created(e, t, &path);
+	r = note_name(e, t);
+	return r < 0 ? r : path_created(e, t, &path);
 }
 
 /* Binds through a handle and turns bind's answer into the call's. */

@@ -8,6 +8,7 @@
 
 #include "engine/engine_internal.h"
 #include "engine/calls/handlers.h"
+#include "engine/files/fifo.h"
 #include "engine/files/paths.h"
 #include "engine/wait.h"
 
@@ -36,52 +37,6 @@ static int open_done(struct engine *e, struct task *t, int dirfd, uint64_t path_
 	return r < 0 ? 0 : path_parent_changed(e, t, &path);
 }
 
-/* Does a parked task wait for the other end of this FIFO? It is noted in scratch what it waits for: device, inode, end. */
-static struct task *fifo_waiter(struct engine *e, const struct file_stat *stat, bool reader)
-{
-	struct task *t;
-
-	LL_FOREACH(e->tasks, t) {
-		if (t->state == TASK_BLOCKED && t->wait.kind == WAIT_EVENT && t->call.scratch[0] == stat->dev + 1 &&
-		    t->call.scratch[1] == stat->ino && t->call.scratch[2] != reader)
-			return t;
-	}
-	return NULL;
-}
-
-/*
- * A FIFO is opened by two: who comes first is parked, who comes second lets both through. Who does not wait does not: a writer finds a
- * reader or ENXIO.
- */
-static int open_fifo(struct engine *e, struct task *t, const struct guest_path *path, const struct file_stat *stat, int flags,
-		     struct verdict *v)
-{
-	bool reader = (flags & O_ACCMODE) == O_RDONLY, waits = !(flags & O_NONBLOCK);
-	struct task *partner;
-	int r;
-
-	if (flags & O_PATH || (flags & O_ACCMODE) == O_RDWR || t->hold >= 0 || (!waits && reader))
-		return verdict_continue(v);
-	r = e->g->ops->fifo_has_partner(e->g, t->id, path->dirfd, path->text, flags);
-	if (r)
-		return r < 0 && (r == -ENOMEM || r == -ESRCH) ? r : verdict_continue(v);
-	partner = fifo_waiter(e, stat, reader);
-	if (!partner && !waits)
-		return verdict_continue(v);
-	if (!partner) {
-		t->call.scratch[0] = stat->dev + 1;
-		t->call.scratch[1] = stat->ino;
-		t->call.scratch[2] = reader;
-		wait_for(t, WAIT_EVENT);
-		return verdict_block(v);
-	}
-	/* Each holds both ends open for itself until it has opened its own. */
-	t->hold = e->g->ops->fifo_hold(e->g, t->id, path->dirfd, path->text);
-	partner->hold = e->g->ops->fifo_hold(e->g, t->id, path->dirfd, path->text);
-	r = task_wake(e, partner, WAKE_READY);
-	return r < 0 ? r : verdict_continue(v);
-}
-
 static int open_path(struct engine *e, struct task *t, int dirfd, uint64_t path_addr, int flags, struct verdict *v)
 {
 	struct guest_path path;
@@ -101,7 +56,7 @@ static int open_path(struct engine *e, struct task *t, int dirfd, uint64_t path_
 	if (r == -ENOMEM)
 		return r;
 	if (r == 0 && S_ISFIFO(stat.mode))
-		return open_fifo(e, t, &path, &stat, flags, v);
+		return fifo_open(e, t, &path, &stat, flags, v);
 	if (r == 0 && flags & O_TRUNC && (flags & O_ACCMODE) != O_RDONLY && !(flags & O_EXCL)) {
 		r = file_changed(e, stat.dev, stat.ino);
 		if (r < 0)

@@ -6,8 +6,10 @@
 #include <errno.h>
 #include <poll.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include "engine/attempt.h"
 #include "engine/engine_internal.h"
@@ -21,6 +23,41 @@
 enum { PIECE = 65536 };
 
 /* ---- accept ---- */
+
+/* Could one of the outside come to this listener, which it has not got from there? 1, 0, or -errno. */
+static int may_be_foreign(struct engine *e, struct task *t, const struct fd_info *info)
+{
+	int handle, r;
+
+	if (info->kind != FD_UNIX || info->external)
+		return 0;
+	handle = e->g->ops->fd_borrow(e->g, t->id, (int)t->call.args[0]);
+	if (handle < 0)
+		return handle == -EBADF ? 0 : handle;
+	r = e->g->ops->handle_reach(e->g, handle);
+	e->g->ops->handle_release(e->g, handle);
+	return r < 0 ? r : r > REACH_GUEST;
+}
+
+/* One of the outside has come: what it says, and when, is nobody's to decide. The name is that of the listener, which both have. */
+static int report_client(struct engine *e, struct task *t)
+{
+	int handle = e->g->ops->fd_borrow(e->g, t->id, (int)t->call.result), r;
+	struct sockaddr_storage address = { 0 };
+	const struct sockaddr_un *un = (const void *)&address;
+	socklen_t len = sizeof(address);
+	char name[sizeof(un->sun_path) + 1];
+
+	if (handle < 0)
+		return handle == -EBADF ? 0 : handle;
+	r = e->g->ops->handle_reach(e->g, handle);
+	if (r == REACH_OUTSIDE && e->g->ops->handle_address(e->g, handle, &address, &len) == 0) {
+		(void)snprintf(name, sizeof(name), "%.*s", (int)sizeof(un->sun_path) - 1, un->sun_path[0] ? un->sun_path : un->sun_path + 1);
+		engine_report_uncontrolled(e, "connection from a process outside", name);
+	}
+	e->g->ops->handle_release(e->g, handle);
+	return r < 0 ? r : 0;
+}
 
 /* A socket that was accepted has the options of the one that listens. */
 static int accept_done(struct engine *e, struct task *t, struct verdict *v)
@@ -37,6 +74,9 @@ static int accept_done(struct engine *e, struct task *t, struct verdict *v)
 		return r == -EBADF ? 0 : r;
 	dev = info->dev;
 	ino = info->ino;
+	r = info->kind == FD_UNIX && !info->external ? report_client(e, t) : 0;
+	if (r < 0)
+		return r;
 	r = fdtable_info(e, t, (int)t->call.result, &info);
 	return r < 0 ? (r == -EBADF ? 0 : r) : socket_note_copy(e, dev, ino, info);
 }
@@ -59,10 +99,12 @@ int handle_io_accept(struct engine *e, struct task *t, struct verdict *v)
 	if (socket_is_none(e, t) || makes_no_connections(e, t))
 		return verdict_continue(v);
 	r = call_when_ready(e, t, (int)t->call.args[0], POLLIN, v);
-	if (r == 0 && v->kind == VERDICT_CONTINUE && fdtable_info(e, t, (int)t->call.args[0], &info) == 0 && info->kind == FD_INET &&
-	    socket_note(e, info, false))
-		return verdict_hook(v);
-	return r;
+	if (r < 0 || v->kind != VERDICT_CONTINUE || fdtable_info(e, t, (int)t->call.args[0], &info) < 0)
+		return r;
+	r = may_be_foreign(e, t, info);
+	if (r < 0)
+		return r;
+	return r > 0 || (info->kind == FD_INET && socket_note(e, info, false)) ? verdict_hook(v) : 0;
 }
 
 int handle_io_accept4(struct engine *e, struct task *t, struct verdict *v)

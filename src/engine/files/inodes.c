@@ -24,6 +24,7 @@ struct inode {
 	UT_hash_handle hh;
 	struct inode_key key;
 	uint64_t number;
+	bool made;    /* by the run */
 	unsigned set; /* INODE_ bits: which times are ours */
 	struct timespec atime, mtime, ctime, btime;
 };
@@ -77,6 +78,15 @@ bool inode_is_known(const struct inodes *inodes, uint64_t dev, uint64_t ino)
 	return inode;
 }
 
+bool inode_is_made(const struct inodes *inodes, uint64_t dev, uint64_t ino)
+{
+	struct inode_key key = { dev, ino };
+	struct inode *inode;
+
+	HASH_FIND(hh, inodes->by_key, &key, sizeof(key), inode);
+	return inode && inode->made;
+}
+
 struct inode *inode_created(struct inodes *inodes, uint64_t dev, uint64_t ino, struct timespec now)
 {
 	uint64_t before = inodes->next_number;
@@ -87,6 +97,7 @@ struct inode *inode_created(struct inodes *inodes, uint64_t dev, uint64_t ino, s
 		return NULL;
 	if (inodes->next_number == before) /* a number that the host uses again */
 		inode->number = inodes->next_number++;
+	inode->made = true;
 	inode->set = 0;
 	inode_set_times(inode, INODE_ATIME | INODE_MTIME | INODE_CTIME | INODE_BTIME, now);
 	return inode;

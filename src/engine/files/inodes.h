@@ -33,8 +33,9 @@ void inodes_deinit(struct inodes *inodes);
 /* The inode behind a host identity; made on first sight. NULL when out of memory. */
 struct inode *inode_get(struct inodes *inodes, uint64_t dev, uint64_t ino);
 
-/* Has the run seen it? */
+/* Has the run seen it? Made it? */
 bool inode_is_known(const struct inodes *inodes, uint64_t dev, uint64_t ino);
+bool inode_is_made(const struct inodes *inodes, uint64_t dev, uint64_t ino);
 
 /* As inode_get(), but the object was created just now: a number of its own, all times `now`. */
 struct inode *inode_created(struct inodes *inodes, uint64_t dev, uint64_t ino, struct timespec now);
