@@ -16,7 +16,14 @@ struct nl_peer_request {
 /* What is asked of NETLINK_SOCK_DIAG. */
 struct nl_peer_request nl_peer_request(uint32_t ino);
 
-/* From the answer: the inode of the peer, or 0: there is none, it was not accepted yet, or the kernel does not say. */
+/*
+ * Several may be asked at once, numbered by nlmsg_seq, up to NL_PEERS_MAX: their answers fit into a socket's buffer. Those of them that the kernel
+ * says are not there (any more), as bits.
+ */
+enum { NL_PEERS_MAX = 64 };
+uint64_t nl_peers_gone(const void *answer, size_t len);
+
+/* From the (first) answer: the inode of the peer, or 0: there is none, it was not accepted yet, or the kernel does not say. */
 uint32_t nl_peer(const void *answer, size_t len);
 
 #endif

@@ -395,6 +395,8 @@ struct guest_ops {
 	int (*settle_leader)(struct guest *g, int task);
 	/* Waits until loopback network delivery has come to rest. */
 	int (*settle_network)(struct guest *g);
+	/* How many descriptors are in the messages that wait in this socket (AF_UNIX); negative: not known. May be NULL. */
+	int (*handle_passed)(struct guest *g, int handle);
 	/* Waits until what only messages refer to, that nobody can receive, is closed. -ETIMEDOUT; -ETOOMANYREFS: too much is on its way. May be NULL. */
 	int (*settle_garbage)(struct guest *g);
 	/* Waits until what was written to pseudo-terminals has been passed on, with the signals of keys; echoes: and with what comes back for it. */

@@ -16,6 +16,7 @@
 #include "engine/net/network.h"
 #include "engine/net/network_rest.h"
 #include "engine/net/passed.h"
+#include "engine/net/sockets.h"
 #include "engine/sched/spinners.h"
 #include "engine/wait.h"
 
@@ -101,6 +102,8 @@ static int consider_call(struct engine *e, struct task *t, struct verdict *v)
 		r = passed_settle(e);
 	if (r == 0)
 		r = network_rest(e, t);
+	if (r == 0)
+		r = socket_notes_sweep(e, t);
 	if (r < 0)
 		return r;
 	switch (row->class) {

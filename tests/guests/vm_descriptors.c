@@ -7,11 +7,13 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
@@ -299,6 +301,150 @@ static void garbage(void)
 	}
 }
 
+/* Ways to take a message and to have no use for its descriptors. */
+static long by_recv(int s, char *buf)
+{
+	return recv(s, buf, 1, 0);
+}
+
+static long by_all(int s, char *buf)
+{
+	return recv(s, buf, 1, MSG_WAITALL);
+}
+
+static long by_truncation(int s, char *buf)
+{
+	(void)recv(s, buf, 1, MSG_PEEK);
+	return recv(s, buf, 0, MSG_TRUNC);
+}
+
+static long by_read(int s, char *buf)
+{
+	return read(s, buf, 1);
+}
+
+static long by_readv(int s, char *buf)
+{
+	struct iovec iov = { buf, 1 };
+
+	return readv(s, &iov, 1);
+}
+
+static long by_preadv2(int s, char *buf)
+{
+	struct iovec iov = { buf, 1 };
+
+	return preadv2(s, &iov, 1, -1, 0);
+}
+
+static long by_recvmsg(int s, char *buf)
+{
+	int flags;
+
+	(void)buf;
+	(void)receive_fds(s, NULL, 0, 0, &flags);
+	return flags == MSG_CTRUNC;
+}
+
+static long by_recvmmsg(int s, char *buf)
+{
+	struct iovec iov = { buf, 1 };
+	struct mmsghdr m = { .msg_hdr = { .msg_iov = &iov, .msg_iovlen = 1 } };
+
+	return recvmmsg(s, &m, 1, 0, NULL);
+}
+
+/* A datagram's descriptors: a pipe takes its bytes. */
+static long by_splice(int s, char *buf)
+{
+	int p[2];
+	long n;
+
+	MUST(pipe(p));
+	n = splice(s, NULL, p[1], NULL, 1, 0);
+	(void)read(p[0], buf, 1);
+	close(p[0]);
+	close(p[1]);
+	return n;
+}
+
+static long by_sendfile(int s, char *buf)
+{
+	int p[2];
+	long n;
+
+	MUST(pipe(p));
+	n = sendfile(p[1], s, NULL, 1);
+	(void)read(p[0], buf, 1);
+	close(p[0]);
+	close(p[1]);
+	return n;
+}
+
+static long by_other_peer(int s, char *buf)
+{
+	const struct sockaddr nobody = { .sa_family = AF_UNSPEC };
+
+	(void)buf;
+	return connect(s, &nobody, sizeof(nobody)) + 1;
+}
+
+/* The same as garbage(), but that a third socket has both in a message, until that is dropped. Nothing is closed then: natively nobody would look. */
+static void dropped(void)
+{
+	static const struct {
+		const char *how;
+		long (*drop)(int s, char *buf);
+	} ways[] = { { "recv", by_recv }, { "recv of all", by_all }, { "recv, cut", by_truncation }, { "read", by_read }, { "readv", by_readv },
+		     { "preadv2", by_preadv2 }, { "recvmsg", by_recvmsg }, { "recvmmsg", by_recvmmsg }, { "splice", by_splice },
+		     { "sendfile", by_sendfile }, { "connect", by_other_peer } };
+	int s[2], keeper[2], ends[2];
+	char byte;
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		int type = ways[i].drop == by_recv || ways[i].drop == by_all ? SOCK_STREAM : SOCK_DGRAM;
+
+		MUST(pipe2(ends, O_CLOEXEC | O_NONBLOCK));
+		MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, s));
+		MUST(socketpair(AF_UNIX, type, 0, keeper));
+		send_fds(s[0], (int[]){ s[1], ends[1] }, 2);
+		send_fds(s[1], (int[]){ s[0] }, 1);
+		send_fds(keeper[0], (int[]){ s[0], s[1] }, 2);
+		close(ends[1]);
+		by_close(s);
+		SHOWN("%s: kept %s", ways[i].how, RESULT(read(ends[0], &byte, 1)));
+		SHOWN("%s: dropped %s", ways[i].how, RESULT(ways[i].drop(keeper[1], &byte)));
+		SHOWN("%s: closed %s", ways[i].how, RESULT(read(ends[0], &byte, 1)));
+		by_close(keeper);
+		close(ends[0]);
+	}
+}
+
+/* What is sent to a name goes past the peer: a circle that the peer has no part in. */
+static void by_name(void)
+{
+	const struct sockaddr_un to = { .sun_family = AF_UNIX, .sun_path = "\0vm_descriptors" };
+	const socklen_t len = sizeof(sa_family_t) + 15;
+	char control[CMSG_SPACE(2 * sizeof(int))] = "", byte = 'm';
+	struct iovec iov = { &byte, 1 };
+	struct msghdr m = { .msg_name = (void *)&to, .msg_namelen = len, .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
+			    .msg_controllen = sizeof(control) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+	int s[2], ends[2], named = (int)MUST(socket(AF_UNIX, SOCK_DGRAM, 0));
+
+	MUST(pipe2(ends, O_CLOEXEC | O_NONBLOCK));
+	MUST(socketpair(AF_UNIX, SOCK_DGRAM, 0, s));
+	MUST(bind(named, (const struct sockaddr *)&to, len));
+	*c = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(2 * sizeof(int)) };
+	memcpy(CMSG_DATA(c), (int[]){ named, ends[1] }, 2 * sizeof(int));
+	MUST(sendmsg(s[0], &m, 0));
+	close(ends[1]);
+	close(named);
+	SHOWN("to a name: the pipe at once %s", RESULT(read(ends[0], &byte, 1)));
+	by_close(s);
+	close(ends[0]);
+}
+
 /* ---- a full queue ---- */
 
 static void full_queue(void)
@@ -430,8 +576,11 @@ int main(void)
 	nested();
 	many_ready();
 	passed_on();
-	if (getenv("VM_CALLS_REFUSED"))
+	if (getenv("VM_CALLS_REFUSED")) {
+		by_name();
 		garbage();
+		dropped();
+	}
 	full_queue();
 	modes();
 	read_times("read", 0);

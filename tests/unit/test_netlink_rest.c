@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whether a network namespace is at rest, from messages as the kernel writes them (netlink/rest.h). */
+#include <errno.h>
 #include <linux/if.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
@@ -216,4 +217,23 @@ Test(netlink_peer, answers)
 	put(&d.addresses, NLMSG_ERROR, &info, sizeof(info), NULL, 0);
 	cr_expect_eq(nl_peer(d.addresses.data, d.addresses.len), 0, "an error");
 	cr_expect_eq(nl_peer(NULL, 0), 0);
+}
+
+Test(netlink_peer, gone)
+{
+	const struct unix_diag_msg info = { .udiag_family = AF_UNIX, .udiag_ino = 7 };
+	struct nlmsgerr error = { -ENOENT, { .nlmsg_len = 44, .nlmsg_seq = 5 } };
+
+	put(&d.links, SOCK_DIAG_BY_FAMILY, &info, sizeof(info), NULL, 0);
+	put(&d.links, NLMSG_ERROR, &error, sizeof(error), NULL, 0);
+	error.error = -EPERM;
+	error.msg.nlmsg_seq = 6;
+	put(&d.links, NLMSG_ERROR, &error, sizeof(error), NULL, 0);
+	error.error = -ENOENT;
+	error.msg.nlmsg_seq = 63;
+	put(&d.links, NLMSG_ERROR, &error, sizeof(error), NULL, 0);
+	error.msg.nlmsg_seq = 64;
+	put(&d.links, NLMSG_ERROR, &error, sizeof(error), NULL, 0);
+	cr_expect_eq(nl_peers_gone(d.links.data, d.links.len), UINT64_C(1) << 63 | 1 << 5);
+	cr_expect_eq(nl_peers_gone(NULL, 0), 0);
 }

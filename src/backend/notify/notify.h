@@ -478,6 +478,7 @@ int notify_settle_alive(struct notify *n, pid_t tid);
 int notify_settle_network(struct guest *g);
 
 /* --- settle_garbage.c --- */
+int notify_handle_passed(struct guest *g, int handle);
 int notify_settle_garbage(struct guest *g);
 void settle_deinit(struct notify *n);
 

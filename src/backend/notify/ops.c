@@ -64,6 +64,7 @@ const struct guest_ops notify_ops = {
 	.settle_reaped = notify_settle_reaped,
 	.settle_leader = notify_settle_leader,
 	.settle_network = notify_settle_network,
+	.handle_passed = notify_handle_passed,
 	.settle_garbage = notify_settle_garbage,
 	.settle_terminals = notify_settle_terminals,
 	.terminal_stops = notify_terminal_stops,

@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -77,6 +79,19 @@ static int one_round(void)
 	for (int i = 0; i < NUDGES && poll(&hangup, 1, NUDGE_MS) <= 0; i++)
 		nudge();
 	return hangup.revents ? 0 : -ETIMEDOUT;
+}
+
+int notify_handle_passed(struct guest *g, int handle)
+{
+	struct notify *n = notify_of(g);
+	char name[64], text[1024];
+	const char *field;
+
+	(void)snprintf(name, sizeof(name), "fdinfo/%d", handle);
+	if (procfs_read(n, n->self, name, text, sizeof(text)) < 0)
+		return -1;
+	field = procfs_field(text, "scm_fds");
+	return field ? atoi(field) : -1;
 }
 
 int notify_settle_garbage(struct guest *g)

@@ -16,6 +16,7 @@
 #include "engine/calls/handle_netlink.h"
 #include "engine/calls/handlers.h"
 #include "engine/net/network.h"
+#include "engine/net/passed.h"
 #include "engine/files/readers.h"
 #include "engine/net/sockets.h"
 #include "engine/wait.h"
@@ -148,6 +149,7 @@ static int receive_pieces(struct engine *e, struct task *t, const struct fd_info
 
 	while (t->call.progress < call->span->total) {
 		left = call->span->total - t->call.progress;
+		passed_note_taken(e, t, (int)t->call.args[0]);
 		n = e->g->ops->handle_receive(e->g, t->wait.polls[0].handle, buf, left < PIECE ? left : PIECE, NULL, 0);
 		if (n == -EAGAIN && !wait_interrupted(t) && !wait_timed_out(t))
 			return socket_block(e, t, info, true, v);

@@ -108,9 +108,11 @@ static int is_at_rest(struct engine *e, struct task *t)
 static void forget_news(struct engine *e, int news)
 {
 	char buf[4096];
+	ssize_t n;
 
-	while (e->g->ops->handle_receive(e->g, news, buf, sizeof(buf), NULL, 0) != -EAGAIN)
-		;
+	do
+		n = e->g->ops->handle_receive(e->g, news, buf, sizeof(buf), NULL, 0);
+	while (n >= 0 || n == -ENOBUFS);
 }
 
 /* 1 at rest, 0 not in time, or -errno. */

@@ -5,6 +5,7 @@
 #include <asm/unistd.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -17,13 +18,14 @@
 #include "netlink/peer.h"
 
 enum {
-	CONTROL_MAX = 8192,
-	FDS_MAX = 253, /* SCM_MAX_FD: more are refused */
+	CONTROL_MAX = 1 << 20, /* more than optmem_max lets through */
+	FDS_MAX = 253,         /* SCM_MAX_FD: more are refused */
+	ASKED_MAX = NL_PEERS_MAX - 1,
 };
 
 /*
  * Sockets are garbage only in a circle: each is on its way in a message to the next. So one must have been passed, and have got such a message
- * itself; until there is one nothing is waited for.
+ * itself; until there is one nothing is waited for, and then nothing needs to be noted any more.
  */
 enum part { PART_PASSED = 1 << 0, PART_RECEIVER = 1 << 1 };
 
@@ -33,35 +35,62 @@ static int note_part(struct engine *e, const struct fd_info *info, enum part par
 
 	if (!note)
 		return -ENOMEM;
+	note->findable = true;
 	note->parts |= part;
 	e->garbage_possible = e->garbage_possible || note->parts == (PART_PASSED | PART_RECEIVER);
 	return 0;
 }
 
-/* The task sends sockets by this one. Who gets them is not always known: one that is addressed by its name, or not accepted yet. */
-static int note_receiver(struct engine *e, struct task *t, int sender)
+/* Sockets that one message takes along. */
+struct cargo {
+	struct fd_info sockets[ASKED_MAX];
+	size_t n;
+	bool too_many;
+};
+
+/* The kernel knows them all, and who gets the message: notes it. Otherwise any circle is possible. */
+static int note_answer(struct engine *e, const struct fd_info *sender, const struct cargo *cargo, const void *answer, size_t len)
 {
+	struct fd_info peer = *sender;
+	int r = 0;
+
+	peer.ino = nl_peer(answer, len);
+	e->garbage_possible = !peer.ino || nl_peers_gone(answer, len);
+	for (size_t i = 0; i < cargo->n && r == 0 && !e->garbage_possible; i++)
+		r = note_part(e, &cargo->sockets[i], PART_PASSED);
+	return r == 0 && !e->garbage_possible ? note_part(e, &peer, PART_RECEIVER) : r;
+}
+
+/*
+ * The task sends sockets by this one. Who gets them is not always known: one that is addressed by its name, or not accepted yet; and sockets of
+ * another namespace would not be found again.
+ */
+static int note_cargo(struct engine *e, struct task *t, int fd, const struct cargo *cargo)
+{
+	struct nl_peer_request requests[1 + ASKED_MAX];
 	_cleanup_free_ void *answer = NULL;
 	const struct fd_info *info;
-	struct nl_peer_request request;
-	struct fd_info peer;
+	struct fd_info sender;
 	size_t len = 0;
 	int r;
 
-	r = fdtable_info(e, t, sender, &info);
+	r = fdtable_info(e, t, fd, &info);
 	if (r < 0)
 		return r == -EBADF ? 0 : r;
-	peer = *info;
-	peer.ino = 0;
-	request = nl_peer_request((uint32_t)info->ino);
-	if (e->g->ops->network_ask && e->g->ops->network_ask(e->g, t->id, NETLINK_SOCK_DIAG, &request, sizeof(request), &answer, &len) >= 0)
-		peer.ino = nl_peer(answer, len);
-	e->garbage_possible = e->garbage_possible || !peer.ino;
-	return peer.ino ? note_part(e, &peer, PART_RECEIVER) : 0;
+	sender = *info;
+	for (size_t i = 0; i <= cargo->n; i++) {
+		requests[i] = nl_peer_request((uint32_t)(i ? cargo->sockets[i - 1].ino : sender.ino));
+		requests[i].header.nlmsg_seq = (uint32_t)i;
+	}
+	r = e->g->ops->network_ask ? e->g->ops->network_ask(e->g, t->id, NETLINK_SOCK_DIAG, requests, (cargo->n + 1) * sizeof(requests[0]),
+							    &answer, &len) : -ENOENT;
+	if (r >= 0)
+		return note_answer(e, &sender, cargo, answer, len);
+	e->garbage_possible = true;
+	return r == -ENOMEM ? r : 0;
 }
 
-/* 1: a socket, 0, or -errno. */
-static int note_descriptor(struct engine *e, struct task *t, int fd)
+static int note_descriptor(struct engine *e, struct task *t, int fd, struct cargo *cargo)
 {
 	const struct fd_info *info;
 	int r;
@@ -73,42 +102,59 @@ static int note_descriptor(struct engine *e, struct task *t, int fd)
 		timerfd_sent(e, info->beacon);
 	if (info->kind != FD_UNIX)
 		return 0;
-	r = note_part(e, info, PART_PASSED);
-	return r < 0 ? r : 1;
+	if (cargo->n < ASKED_MAX)
+		cargo->sockets[cargo->n++] = *info;
+	else
+		cargo->too_many = true;
+	return 0;
 }
 
-static int note_descriptors(struct engine *e, struct task *t, const unsigned char *bytes, size_t n)
+static int note_descriptors(struct engine *e, struct task *t, const unsigned char *bytes, size_t n, struct cargo *cargo)
 {
-	bool sockets = false;
 	int fd, r = 0;
 
 	for (size_t i = 0; i < n && r >= 0; i++) {
 		memcpy(&fd, bytes + i * sizeof(fd), sizeof(fd));
-		r = note_descriptor(e, t, fd);
-		sockets = sockets || r > 0;
+		r = note_descriptor(e, t, fd, cargo);
 	}
-	if (r >= 0 && sockets && !e->garbage_possible)
-		r = note_receiver(e, t, (int)t->call.args[0]);
-	return r < 0 ? r : 0;
+	return r;
+}
+
+/* The descriptors of all its control messages. */
+static int note_control(struct engine *e, struct task *t, void *control, size_t len, struct cargo *cargo)
+{
+	struct msghdr message = { .msg_control = control, .msg_controllen = len };
+	int r = 0;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c && r == 0; c = CMSG_NXTHDR(&message, c)) {
+		size_t n = c->cmsg_len > CMSG_LEN(0) ? (c->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
+
+		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && n <= FDS_MAX &&
+		    (char *)CMSG_DATA(c) + n * sizeof(int) <= (char *)control + len)
+			r = note_descriptors(e, t, CMSG_DATA(c), n, cargo);
+	}
+	return r;
 }
 
 int passed_note_message(struct engine *e, struct task *t, const struct msghdr *message)
 {
-	_Alignas(struct cmsghdr) char control[CONTROL_MAX];
-	struct msghdr copy = { .msg_control = control, .msg_controllen = message->msg_controllen };
+	_cleanup_free_ void *control = NULL;
+	struct cargo cargo = { .n = 0 };
 	int r;
 
-	if (!message->msg_controllen || message->msg_controllen > sizeof(control))
+	if (!message->msg_controllen || message->msg_controllen > CONTROL_MAX)
 		return 0;
+	control = malloc(message->msg_controllen);
+	if (!control)
+		return -ENOMEM;
 	r = guest_read(e, t, (uint64_t)(uintptr_t)message->msg_control, control, message->msg_controllen);
-	for (struct cmsghdr *c = r < 0 ? NULL : CMSG_FIRSTHDR(&copy); c && r == 0; c = CMSG_NXTHDR(&copy, c)) {
-		size_t n = c->cmsg_len > CMSG_LEN(0) ? (c->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
-
-		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && n <= FDS_MAX &&
-		    (char *)CMSG_DATA(c) + n * sizeof(int) <= control + copy.msg_controllen)
-			r = note_descriptors(e, t, CMSG_DATA(c), n);
-	}
-	return r == -EFAULT ? 0 : r; /* the kernel says so */
+	if (r >= 0)
+		r = note_control(e, t, control, message->msg_controllen, &cargo);
+	if (r < 0)
+		return r == -EFAULT ? 0 : r; /* the kernel says so */
+	/* To a name goes past the peer. */
+	e->garbage_possible = e->garbage_possible || cargo.too_many || (cargo.n && message->msg_name);
+	return cargo.n && !e->garbage_possible ? note_cargo(e, t, (int)t->call.args[0], &cargo) : 0;
 }
 
 void passed_note_closed(struct engine *e)
@@ -130,10 +176,43 @@ static bool may_close_socket(struct engine *e, struct task *t)
 	return false;
 }
 
+void passed_note_taken(struct engine *e, struct task *t, int fd)
+{
+	const struct fd_info *info;
+	int handle;
+
+	if (!e->garbage_possible || e->garbage_dirty || fdtable_info(e, t, fd, &info) < 0 || info->kind != FD_UNIX)
+		return;
+	handle = e->g->ops->fd_borrow(e->g, t->id, fd);
+	if (handle < 0)
+		return;
+	e->garbage_dirty = !e->g->ops->handle_passed || e->g->ops->handle_passed(e->g, handle) != 0;
+	e->g->ops->handle_release(e->g, handle);
+}
+
+/* Calls that take messages out of a socket's queue, and the place of the descriptor. connect(2) empties it when datagrams get another peer. */
+static void note_taking(struct engine *e, struct task *t)
+{
+	static const struct {
+		int nr;
+		unsigned fd;
+	} taking[] = {
+		{ __NR_read, 0 }, { __NR_readv, 0 }, { __NR_preadv2, 0 }, { __NR_recvfrom, 0 }, { __NR_recvmsg, 0 }, { __NR_recvmmsg, 0 },
+		{ __NR_splice, 0 }, { __NR_sendfile, 1 }, { __NR_connect, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(taking); i++)
+		if (t->call.nr == taking[i].nr)
+			passed_note_taken(e, t, (int)t->call.args[taking[i].fd]);
+}
+
 void passed_note_call(struct engine *e, struct task *t)
 {
-	if (e->garbage_possible && t->call.row->flags & CALL_FD_CHANGE && may_close_socket(e, t))
+	if (!e->garbage_possible)
+		return;
+	if (t->call.row->flags & CALL_FD_CHANGE && may_close_socket(e, t))
 		passed_note_closed(e);
+	note_taking(e, t);
 }
 
 int passed_settle(struct engine *e)

@@ -16,6 +16,12 @@ struct task;
 /* The task sends a message: its control data is looked at before it is on its way. 0 or -errno; -EFAULT is the guest's, and none. */
 int passed_note_message(struct engine *e, struct task *t, const struct msghdr *message);
 
+/*
+ * Something is taken out of the queue of the task's socket. Descriptors that come with it and that nobody has asked for, or has room for, are closed
+ * by that: the socket that nobody else has, and with it what waits in its queue.
+ */
+void passed_note_taken(struct engine *e, struct task *t, int fd);
+
 /* The kernel runs the task's call next; descriptors of the task were closed otherwise (it ends, it executes a program). */
 void passed_note_call(struct engine *e, struct task *t);
 void passed_note_closed(struct engine *e);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The note of a socket: private to sockets.c, stamps.c, passed.c, timed_options.c and handle_sockopt.c. */
+/* The note of a socket: private to sockets.c, socket_notes.c, stamps.c, passed.c, timed_options.c and handle_sockopt.c. */
 #ifndef HS_ENGINE_SOCKET_NOTE_H
 #define HS_ENGINE_SOCKET_NOTE_H
 
@@ -31,6 +31,7 @@ struct socket_note {
 	int timestamping_type;  /* ... the type of its messages */
 	struct socket_timed timed[SOCKET_TIMED_OPTIONS];
 	unsigned parts;         /* in messages with sockets: passed.c */
+	bool findable;          /* the guest's namespace knows it as long as it exists */
 	uint64_t received_ns;   /* virtual CLOCK_REALTIME when data was last taken; 0: not known */
 };
 

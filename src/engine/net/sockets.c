@@ -9,36 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The library's default function does not compile cleanly with clang. */
-#define HASH_FUNCTION HASH_FNV
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
-
 #include "engine/engine_internal.h"
 #include "engine/files/fdtable.h"
 #include "engine/net/socket_note.h"
 #include "engine/wait.h"
-
-struct socket_note *socket_note(struct engine *e, const struct fd_info *info, bool make)
-{
-	struct socket_note_key key = { info->dev, info->ino };
-	struct socket_note *note;
-
-	HASH_FIND(hh, e->socket_notes.by_inode, &key, sizeof(key), note);
-	if (note || !make)
-		return note;
-	note = calloc(1, sizeof(*note));
-	if (!note)
-		return NULL;
-	note->key = key;
-	note->limit_ns[0] = note->limit_ns[1] = TIME_NEVER;
-	HASH_ADD(hh, e->socket_notes.by_inode, key, sizeof(note->key), note);
-	if (!note->hh.tbl) { /* out of memory in the table */
-		free(note);
-		return NULL;
-	}
-	return note;
-}
 
 /* Readiness promises a third of the buffer at least, of which books are a part. */
 uint64_t socket_takes_surely(struct engine *e, const struct fd_info *info)
@@ -79,37 +53,6 @@ bool socket_never_waits(const struct fd_info *info, int flags)
 	bool datagrams = info->kind == FD_INET && info->sock_type == SOCK_DGRAM;
 
 	return !is_socket(info) || flags & MSG_DONTWAIT || (flags & MSG_ERRQUEUE && info->kind == FD_INET) || (flags & MSG_OOB && !datagrams);
-}
-
-void socket_notes_deinit(struct socket_notes *notes)
-{
-	struct socket_note *note, *tmp;
-
-	HASH_ITER(hh, notes->by_inode, note, tmp) {
-		HASH_DEL(notes->by_inode, note);
-		free(note);
-	}
-}
-
-int socket_note_copy(struct engine *e, uint64_t from_dev, uint64_t from_ino, const struct fd_info *to)
-{
-	const struct fd_info from_info = { .dev = from_dev, .ino = from_ino };
-	const struct socket_note *from = socket_note(e, &from_info, false);
-	struct socket_note *copy;
-
-	if (!from)
-		return 0;
-	copy = socket_note(e, to, true);
-	if (!copy)
-		return -ENOMEM;
-	for (int i = 0; i < 2; i++) {
-		copy->limit_ns[i] = from->limit_ns[i];
-		copy->buffer[i] = from->buffer[i];
-	}
-	socket_timed_options_inherit(copy, from);
-	copy->stamps = from->stamps;
-	copy->timestamping = from->timestamping;
-	return 0;
 }
 
 uint64_t socket_deadline(struct engine *e, const struct task *t, const struct fd_info *info, bool receives)

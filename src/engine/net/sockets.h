@@ -22,6 +22,7 @@ struct socket_note;
 
 struct socket_notes {
 	struct socket_note *by_inode;
+	unsigned n_looked; /* how many were left when it was last looked which sockets still exist */
 };
 
 struct port_allocator {
@@ -35,6 +36,12 @@ int socket_give_port(struct engine *e, struct task *t, int fd);
 /* The note of a socket, NULL when it has none; made when `make` (NULL: out of memory). */
 struct socket_note *socket_note(struct engine *e, const struct fd_info *info, bool make);
 void socket_notes_deinit(struct socket_notes *notes);
+
+/*
+ * Lets go of the notes of sockets that were passed in messages and exist no more, when there are twice as many as were left the last time. The
+ * numbers of those do not come again, so nothing that is decided depends on when. 0 or -errno.
+ */
+int socket_notes_sweep(struct engine *e, struct task *t);
 
 /*
  * Parks a call in which the task waits for its first descriptor (task->wait) to be ready, up to the time limit that the socket has (SO_RCVTIMEO,
