@@ -7,7 +7,7 @@ supervisor=$top_builddir/hermit-supervisor
 # bundle DIR SCRIPT [ANNOTATIONS]: a root that shows the host's programs.
 bundle()
 {
-	local mounts= dir
+	local mounts='' dir
 	mkdir -p "$1/rootfs"
 	for dir in /usr /bin /lib /lib64; do
 		[ -e $dir ] || continue

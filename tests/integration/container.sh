@@ -136,7 +136,7 @@ programs() {
 	check 'death by signal' '137' "$(c sh -c 'kill -9 $$'; echo $?)"
 	check 'a script' '9' "$(c ./script; echo $?)"
 	check 'not found in PATH' 'container_probe: no-such-program: executable file not found in $PATH 127' \
-		"$(echo $(c no-such-program 2>&1; echo $?))"
+		"$( (c no-such-program 2>&1; echo $?) | xargs)"
 	check 'missing file' '127' "$(c ./missing 2>/dev/null; echo $?)"
 	check 'not executable' '126' "$(c ./plain 2>/dev/null; echo $?)"
 	check 'a directory' '126' "$(c ./dir 2>/dev/null; echo $?)"

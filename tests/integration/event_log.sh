@@ -83,7 +83,7 @@ run "$hermit" log-print --kind=exit log1
 ok "log-print: filters" [ "$(wc -l <out)" = "$((1 + $(jq -s 'map(select(.kind == "exit")) | length' log1)))" ]
 run "$hermit" log-print --json log.zst
 ok "log-print --json: the log itself" [ "$(jq -s 'map(select(.kind != "check")) | length' log1)" = "$(wc -l <out)" ]
-head -c 3000 log1 >cut
+head -c 3000 log1 >./cut
 run "$hermit" log-print cut
 expect 125 "log-print: cut off"
 expect_err_has '^hermit: cut:[0-9]+:[0-9]+: the log is cut off inside a line' "log-print: place of the cut"
@@ -100,7 +100,7 @@ expect_err_has '^hermit: missing: No such file' "log-diff: missing log"
 
 # A planted difference of each kind in a real log. Editing breaks the check sums behind it, which is said.
 at=$(awk 'NR > 40 && before && /"kind":"call"/ { print NR - 1; exit } { before = /"kind":"call"/ }' log1)
-sed "${at}s/\"time\":/\"time\":9/" log1 >time
+sed "${at}s/\"time\":/\"time\":9/" log1 >./time
 grep -n '"call":"write"' log1 | head -n 1 | cut -d: -f1 >place
 sed "$(cat place)s/\"result\":\"[0-9]*/&9/" log1 >content
 sed "${at}p" log1 >count

@@ -81,7 +81,7 @@ fallocate -l 100000000 "$1/c" && stat -c %s "$1/c"
 END
 for i in 0 1 2; do
 	log=()
-	[ $i = 0 ] || log=(--log-events=big$i)
+	[ $i = 0 ] || log=("--log-events=big$i")
 	run "$hermit" run -q --report=report$i "${log[@]}" -- sh change.sh "$outside"
 	expect 0 "large files are copied"
 	expect_out '40000004

@@ -28,11 +28,11 @@ at() { nsenter --net="/proc/$1/ns/net" "${@:2}"; }
 # network HISTORY: one of a host and one of a container, joined by a pair, after so many other devices.
 network()
 {
-	local host i
+	local host
 	hold
 	host=$holder
 	hold
-	for i in $(seq "$1"); do
+	for _ in $(seq "$1"); do
 		at "$host" ip link add old type veth peer name older && at "$host" ip link del old
 		at "$holder" ip link add old type veth peer name older && at "$holder" ip link del old
 	done
@@ -87,7 +87,7 @@ X
 # bundle HOLDER [ANNOTATIONS] [SCRIPT]
 bundle()
 {
-	local mounts= dir
+	local mounts='' dir
 	rm -rf one
 	mkdir -p one/rootfs
 	cp look.py ./*.sh one/rootfs

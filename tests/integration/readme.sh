@@ -15,7 +15,7 @@ for id in $(seq 1 140) $(seq 146 175); do
 done
 while read -r id test state; do
 	if [ "$test" = - ]; then
-		[ -n "$state" ] && [ "$state" != done ]
+		[ -n "$state" ] && [ "$state" != "done" ]
 	else
 		[ -e "$top_srcdir/$test" ]
 	fi || {

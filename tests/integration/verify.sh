@@ -48,7 +48,7 @@ ok "links of directories: the same in a verification" cmp ../plain ../out
 # code that is made at run time is covered, too, and nothing leaks: so they are not.
 leak()
 {
-	rm -rf ../kept "$TMPDIR"/*
+	rm -rf ../kept "${TMPDIR:?}"/*
 	RUN_LIMIT=300 run "$hermit" run -q --tsc=replace --verify=30 --verify-json=verdict.json --verify-dir=../kept -- ./leak "$1"
 }
 
@@ -120,13 +120,13 @@ leak end
 ok "end: named" [ "$(verdict .difference.end | grep -cE 'status (0|143), and exited with status (0|143)$')" = 1 ]
 
 # The kept directory may be below the working directory: what is written there is compared all the same.
-rm -rf "$TMPDIR"/*
+rm -rf "${TMPDIR:?}"/*
 run "$hermit" run -q --tsc=replace --verify=30 --verify-json=verdict.json --verify-dir=below -- ./leak file
 expect 123 "verify-dir below the working directory"
-rm -rf below "$TMPDIR"/*
+rm -rf below "${TMPDIR:?}"/*
 
 # What is bound from the host is copy-on-write, too: each run finds it as it was, and nothing is written for real.
-rm -rf ../kept "$TMPDIR"/*
+rm -rf ../kept "${TMPDIR:?}"/*
 mkdir ../shared
 echo old >../shared/input
 for bind in --bind=../shared:/mnt --mount=type=bind,source=../shared,target=/mnt --tmp=../shared; do
@@ -161,7 +161,7 @@ RUN_LIMIT=300 run "$hermit" run -q --tsc=replace --verify=30 --bind=../shared:/m
 	"$PWD/leak" file
 expect 123 "a difference in what is bound"
 ok "bound: named" [ "$(verdict .difference.files | grep -c "$work/shared/leaked: contents differ, first at byte 101, line 1")" = 1 ]
-rm -rf "$TMPDIR"/*
+rm -rf "${TMPDIR:?}"/*
 
 # What is changed beside all layers, in memory, is counted as well: in a user namespace the root itself is there.
 cp "$hermit" ..
@@ -228,7 +228,7 @@ ticking()
 # changed COMMAND FIELD: what differs first is this field. The file is opened once: it changes while runs go on, too.
 changed()
 {
-	rm -rf ../kept "$TMPDIR"/*
+	rm -rf ../kept "${TMPDIR:?}"/*
 	RUN_LIMIT=300 run "$hermit" run -q --verify=30 --bind ../shared:/mnt --verify-json=verdict.json --verify-dir=../kept -- sh -c "$1"
 	expect 123 "a file that has changed between the runs: $1"
 	expect_err_has "^  starting points: $work/shared/(input|new) has changed on the host while the runs went on" "changed between the runs: the cause"
@@ -256,7 +256,7 @@ leak host-clock
 expect 123 "a clock of the host"
 expect_err_has "^first difference \(content\): .*write" "a clock of the host: where it is first shown"
 ok "a clock of the host: in JSON" [ "$(verdict '.difference.log | .kind, .a.record.call, .b.record.call')" = "content write write" ]
-rm -rf "$TMPDIR"/*
+rm -rf "${TMPDIR:?}"/*
 
 # No verdict without evidence.
 run "$hermit" run -q --verify --timeout=0.5 --verify-json=verdict.json -- sh -c 'while :; do :; done'
