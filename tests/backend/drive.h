@@ -32,6 +32,9 @@ struct drive {
 	bool ordered;    /* tasks died in order of numbers so far */
 };
 
+/* The wait status of who has exited so. */
+#define EXITED(status) ((status) << 8)
+
 /* A test: its guest, and what the supervisor does. Guests return an exit status. */
 struct scenario {
 	const char *name;

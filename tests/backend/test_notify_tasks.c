@@ -678,8 +678,6 @@ static void test_network(struct drive *d)
 	printf("# %llu ns to settle the network\n", (unsigned long long)(spent / rounds));
 }
 
-#define EXITED(status) ((status) << 8)
-
 static const struct scenario scenarios[] = {
 	{ "threads", guest_makes_threads, test_threads, EXITED(5), false },
 	{ "children", guest_makes_children, test_children, 0, false },
