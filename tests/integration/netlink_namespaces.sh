@@ -27,6 +27,8 @@ for i in $(seq "$history"); do ip link add old type veth peer name older && ip l
 # pair A B: two links that are up.
 pair() { ip link add "$1" type veth peer name "$2" && ip link set "$1" up && ip link set "$2" up; }
 traffic() { for i in $(seq $((3 + history))); do echo x > "/dev/udp/$1/9"; done; }
+# A work queue of the kernel's makes the routes and groups of an IPv6 address, also where no duplicates are looked for.
+usable() { until ! ip -6 addr show | grep -q tentative; do :; done; }
 # The kernel's link watch says up to a second later that a link is up.
 settle() { until [ "$(ip -o link show up | grep -c 'state UP')" = "$1" ]; do :; done; }
 EOF
@@ -41,6 +43,7 @@ settle 2
 ip addr add 10.0.0.1/24 dev va
 ip addr add 10.0.0.2/24 dev va
 ip addr add fd00::1/64 dev va
+usable
 ip route add 10.9.0.0/16 via 10.0.0.9 dev va
 ip neigh add 10.0.0.9 lladdr 02:00:00:00:aa:01 dev va nud permanent
 traffic 10.0.0.2
