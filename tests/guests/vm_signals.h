@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What vm_signals.c and vm_handlers.c share: a handler that notes what it is told, and lines about that. */
+/* What vm_signals.c, vm_signal_waits.c and vm_handlers.c share: a handler that notes what it is told, and lines about that. */
 #ifndef HS_TESTS_GUESTS_VM_SIGNALS_H
 #define HS_TESTS_GUESTS_VM_SIGNALS_H
 
@@ -103,6 +103,19 @@ static inline void queue_to(pid_t pid, int signo, int value)
 	union sigval sv = { .sival_int = value };
 
 	MUST(sigqueue(pid, signo, sv));
+}
+
+static inline void send_a_mixture(void)
+{
+	queue_to(getpid(), SIGRTMIN + 2, 1);
+	MUST(kill(getpid(), SIGUSR2));
+	queue_to(getpid(), SIGRTMIN + 1, 2);
+	queue_to(getpid(), SIGUSR1, 3);
+	queue_to(getpid(), SIGUSR1, 4); /* is pending already: lost */
+	queue_to(getpid(), SIGRTMIN + 1, 5);
+	MUST(raise(SIGRTMIN + 2));
+	MUST(kill(getpid(), SIGHUP));
+	queue_to(getpid(), SIGRTMIN + 1, 6);
 }
 
 #endif
