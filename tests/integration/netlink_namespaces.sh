@@ -6,31 +6,16 @@
 capture=$top_builddir/tests/support/nl_capture
 dumps="link link6 bridge addr route neigh fdb neightbl rule qdisc netconf nsid stats nexthop multicast anycast addrlabel"
 
-command -v ip >/dev/null || { echo 'iproute2 is not installed'; exit 77; }
+# shellcheck source=tests/support/network.sh
+. "$top_srcdir/tests/support/network.sh"
 
-# As root, or as root of a user namespace of our own.
-enter=(unshare -n)
-[ "$(id -u)" = 0 ] || enter=(unshare -rn)
-if ! "${enter[@]}" true 2>"$work/err"; then
-	echo "no network namespace can be made here: $(cat "$work/err")"
-	exit 77
-fi
-
-# What a container does to its namespace before the guest starts (no random wait for duplicate addresses).
 cat >"$work/prepare" <<'EOF'
-echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad
-echo 0 > /proc/sys/net/ipv6/conf/all/accept_dad
+. "$work/fresh"
 echo 1 > /proc/sys/net/ipv6/conf/default/addr_gen_mode
 ip link set lo up
-# Indexes and random numbers of this namespace depend on what was before.
-for i in $(seq "$history"); do ip link add old type veth peer name older && ip link del old; done
 # pair A B: two links that are up.
 pair() { ip link add "$1" type veth peer name "$2" && ip link set "$1" up && ip link set "$2" up; }
 traffic() { for i in $(seq $((3 + history))); do echo x > "/dev/udp/$1/9"; done; }
-# A work queue of the kernel's makes the routes and groups of an IPv6 address, also where no duplicates are looked for.
-usable() { until ! ip -6 addr show | grep -q tentative; do :; done; }
-# The kernel's link watch says up to a second later that a link is up.
-settle() { until [ "$(ip -o link show up | grep -c 'state UP')" = "$1" ]; do :; done; }
 EOF
 
 cat >"$work/loopback" <<'EOF'
@@ -60,7 +45,7 @@ EOF
 # take SCENARIO NAME HISTORY
 take()
 {
-	timeout -s KILL "$(at_most 60)" "${enter[@]}" bash -e -c "history=$3; . '$work/prepare'; . '$work/$1'; '$capture' -b $dumps" \
+	timeout -s KILL "$(at_most 60)" "${enter[@]}" bash -e -c "history=$3 work=$work; . '$work/prepare'; . '$work/$1'; '$capture' -b $dumps" \
 		>"$work/$2.bin" 2>"$work/err" || fail "$1: no capture: $(cat "$work/err")"
 	for way in raw canonical; do
 		"$hermit" netlink-dump "--$way" "$work/$2.bin" | sort >"$work/$2.$way" || fail "$1: not decoded"

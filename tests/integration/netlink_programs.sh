@@ -4,31 +4,24 @@
 # the kernel take what is translated, and is what they print the same in two namespaces and in 20 runs?
 . "$top_srcdir/tests/integration/lib.sh" || exit 99 # without it $work is nothing
 preload=$top_builddir/tests/support/nl_preload.so
-command -v ip >/dev/null || { echo 'iproute2 is not installed'; exit 77; }
-enter=(unshare -n)
-[ "$(id -u)" = 0 ] || enter=(unshare -rn)
-if ! "${enter[@]}" true 2>"$work/err"; then
-	echo "no network namespace can be made here: $(cat "$work/err")"
-	exit 77
-fi
+# shellcheck source=tests/support/network.sh
+. "$top_srcdir/tests/support/network.sh"
 
 # Everything that is configured is configured through the translated numbers; plain() is the kernel's own view.
 cat >"$work/configure" <<'EOF'
 plain() { LD_PRELOAD= "$@"; }
-for i in $(seq "$history"); do plain ip link add old type veth peer name older && plain ip link del old; done
-echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad
-echo 0 > /proc/sys/net/ipv6/conf/all/accept_dad
+. "$dir/fresh"
 export LD_PRELOAD=$preload
 ip link set lo up
 ip link add zz type veth peer name aa
 ip link set aa up
 ip link set zz up
-until [ "$(ip -o link show up | grep -c 'state UP')" = 2 ] && [ "$(plain ip -o link show up | grep -c 'state UP')" = 2 ]; do :; done
+settle 2
+LD_PRELOAD= settle 2
 ip addr add 10.0.0.1/24 dev aa
 ip addr add 10.0.0.2/24 dev zz
 ip addr add fd00::1/64 dev aa
-# Routes of IPv6 addresses come from the kernel's own worker, also without duplicate address detection.
-until ! plain ip -6 addr show | grep -q tentative; do :; done
+LD_PRELOAD= usable
 ip route add 10.9.0.0/16 via 10.0.0.9 dev aa
 ip route add 10.8.0.0/16 nexthop via 10.0.0.7 dev aa nexthop via 10.0.0.8 dev zz
 ip neigh add 10.0.0.9 lladdr 02:00:00:00:aa:01 dev aa nud permanent
