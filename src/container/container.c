@@ -295,19 +295,29 @@ int container_create_inside(const struct container_spec *spec, pid_t process, st
 	return create_or_nothing(spec, process, ret, err);
 }
 
-int container_run_start_hook(const struct container_spec *spec, struct container *c, struct error *err)
+static int gone_before_start(struct error *err)
+{
+	return error_set(err, ESRCH, "the container ended before its program was loaded");
+}
+
+int container_begin_start_hook(const struct container_spec *spec, int channel, struct error *err)
 {
 	const struct channel_message request = { .kind = CHANNEL_HOOK };
-	struct channel_message reply;
-	int r, attached;
 
 	if (!spec->start_hook)
 		return 0;
-	r = channel_send(c->channel, &request);
-	if (r == 0)
-		r = channel_receive(c->channel, 0, &reply, NULL, &attached);
+	return channel_send(channel, &request) < 0 ? gone_before_start(err) : 1;
+}
+
+int container_end_start_hook(int channel, struct error *err)
+{
+	struct channel_message reply;
+	int attached, r = channel_receive(channel, MSG_DONTWAIT, &reply, NULL, &attached);
+
+	if (r == -EAGAIN)
+		return r;
 	if (r <= 0)
-		return error_set(err, ESRCH, "the guest is gone before it was started");
+		return gone_before_start(err);
 	return reply.kind == CHANNEL_READY ? 0 : error_set(err, reply.code, "%s", reply.text);
 }
 

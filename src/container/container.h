@@ -230,7 +230,7 @@ struct container_spec {
 	int (*created_hook)(void *arg, pid_t init_pid, struct error *err);
 	void *created_arg;
 
-	/* Called in the guest process by container_run_start_hook(). 0 or -errno; may be NULL. */
+	/* Called in the guest process by container_begin_start_hook(). 0 or -errno; may be NULL. */
 	int (*start_hook)(void *arg, struct error *err);
 	void *start_arg;
 
@@ -345,10 +345,13 @@ int container_create_inside(const struct container_spec *spec, pid_t process, st
 bool container_may_shield(void);
 
 /*
- * Lets the guest run its start_hook and waits for the end of that. Before anybody seizes it: what the hook forks is nobody's
- * guest. Nothing to do without a hook.
+ * Lets the guest run its start_hook: 1 when it does, 0 when there is none. Before anybody seizes it: what the hook forks is nobody's
+ * guest. Both know the guest by container.channel, which can be read from when the hook has ended, well or not, or the guest.
  */
-int container_run_start_hook(const struct container_spec *spec, struct container *c, struct error *err);
+int container_begin_start_hook(const struct container_spec *spec, int channel, struct error *err);
+
+/* How it has ended. -EAGAIN without a message: it has not. */
+int container_end_start_hook(int channel, struct error *err);
 
 /* Lets the guest go on. Does not wait for the exec. */
 int container_release(struct container *c, struct error *err);

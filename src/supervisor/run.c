@@ -73,9 +73,7 @@ int run_start(struct run *run, struct error *err)
 
 	run->waiting = false;
 	run_set_timer(run->request->timeout_ns);
-	r = container_run_start_hook(&run->spec, &run->container, err);
-	if (r == 0)
-		r = backend_first_seize(run->guest, err);
+	r = backend_first_seize(run->guest, err);
 	if (r == 0)
 		r = container_release(&run->container, err);
 	if (r == 0)

@@ -109,7 +109,7 @@ void run_was_paused(struct run *run, uint64_t real_ns);
 /* Of a run with run_host.first_waits: nobody has said so yet. */
 bool run_is_waiting(const struct run *run);
 
-/* For run_host.signal: the start of the container's program. A failure (-errno with a message) is the run's end. */
+/* For run_host.signal: the start of the container's program, whose hook has run. A failure (-errno with a message) is the run's end. */
 int run_start(struct run *run, struct error *err);
 
 /*

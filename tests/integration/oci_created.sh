@@ -250,6 +250,58 @@ ok "the hook inside fails: the exec'd process is gone" until_true is_gone "$join
 equal "" "$(cat c.out)" "the hook inside fails: the program does not run"
 run rt delete c
 expect 0 "the hook inside fails: delete"
+
+# ---- a hook that takes its time: others go on, and join, whether somebody was there before it or not ----
+slow='.hooks.startContainer = [{path: "/bin/sh", args: ["sh", "-c", "while [ ! -e /tmp/go ]; do sleep 0.1; done; exit $(cat /tmp/go)"], env: ["PATH=/bin"]}]
+	| .mounts += [{destination: "/tmp", type: "tmpfs", source: "tmpfs"}]'
+bundle c 'echo up; read x' "$slow"
+bundle plain 'echo up; read x' "$slow | .annotations[\"org.hermit.off\"] = \"true\""
+for kind in joined alone plain; do
+	for end in 0 5; do
+		case $kind in
+		joined) joined ;;
+		alone) rt create --bundle c c <in >c.out 2>&1 ;;
+		plain) rt create --bundle plain c <in >c.out 2>&1 ;;
+		esac
+		rt start c 2>start.err &
+		starter=$!
+		until_true sh -c 'rt ps -f json c | jq -e "length > '$([ $kind = joined ] && echo 2 || echo 1)'" >/dev/null'
+		if [ $kind = joined ]; then
+			echo on >&9
+			ok "$kind, the hook runs: who has joined goes on" until_true grep -q 'got on' joined.out
+		fi
+		run rt start c
+		expect 1 "$kind, the hook runs: a second start"
+		expect_err_has 'cannot start a container that is being started' "$kind, the hook runs: a second start"
+		if [ $end = 0 ]; then
+			run rt pause c
+			expect 0 "$kind, the hook runs: pause"
+			equal paused "$(status_of c)" "$kind, the hook runs: status after pause"
+			run rt resume c
+			expect 0 "$kind, the hook runs: resume"
+		fi
+		equal created "$(status_of c)" "$kind, the hook runs: status"
+		run rt exec c /bin/sh -c "echo here; echo $end >/tmp/new; mv /tmp/new /tmp/go"
+		expect_out here "$kind, the hook runs: exec"
+		wait $starter
+		status=$?
+		if [ $end = 0 ]; then
+			expect 0 "$kind, the hook has run: start"
+			ok "$kind, the hook has run: the program" until_true grep -q up c.out
+			run rt exec c /bin/echo here
+			expect_out here "$kind, the hook has run: exec"
+		else
+			expect 1 "$kind, the hook fails: start"
+			cp start.err err
+			expect_err_has 'hooks.startContainer\[0\].*status 5' "$kind, the hook fails: start"
+			ok "$kind, the hook fails: status" until_true status_is c stopped
+			equal "" "$(cat c.out)" "$kind, the hook fails: the program does not run"
+		fi
+		rt delete --force c
+		equal "" "$(rt list -q)$(find /sys/fs/cgroup -type d -name c)" "$kind, after a hook: nothing is left"
+	done
+done
+
 bundle c '' '.process.args = ["/bin/garbage"]'
 printf 'garbage' >rootfs/bin/garbage
 chmod +x rootfs/bin/garbage

@@ -31,6 +31,9 @@
 
 enum { GUARDIAN_DIED = SIGHUP, REQUEST_CAME = SIGIO };
 
+#define BEING_STARTED "cannot start a container that is being started"
+#define ENDED_EARLY "the container ended before its program was loaded"
+
 /* ---- the supervisor ---- */
 
 /* Whoever wants to join before the start is why the engine begins: it is there when he is served. */
@@ -43,6 +46,8 @@ struct supervisor {
 	const struct supervise_request *request;
 	int guardian; /* socket to it */
 	int starter;  /* connection of whoever asked for the start and has no answer yet, or -1 */
+	int channel;  /* to process 1 until its start */
+	int hook;     /* a duplicate of that while it is in its hook, for whose end the starter waits; or -1 */
 	int init_pid, init_pidfd;
 	bool paused;  /* before the engine is there */
 	struct joiner joiner;
@@ -73,12 +78,52 @@ static void serve_pausing(struct supervisor *s, bool pause, int connection)
 	control_answer(connection, NULL, 0);
 }
 
+/* A signal when it has ended. */
+static int hear_of_hook(const struct supervisor *s, bool hear)
+{
+	int flags = fcntl(s->hook, F_GETFL);
+
+	if (flags < 0 || fcntl(s->hook, F_SETOWN, getpid()) < 0)
+		return -errno;
+	return fcntl(s->hook, F_SETFL, hear ? flags | O_ASYNC : flags & ~O_ASYNC) < 0 ? -errno : 0;
+}
+
+/* False: there is none. That it could not begin is found when its end is looked at. */
+static bool begin_hook(struct supervisor *s)
+{
+	struct error later = { 0 };
+
+	if (container_begin_start_hook(s->request->bundle->request.spec, s->channel, &later) == 0)
+		return false;
+	s->hook = fcntl(s->channel, F_DUPFD_CLOEXEC, 3);
+	if (s->hook < 0)
+		(void)pidfd_send_signal(s->init_pidfd, SIGKILL, NULL, 0);
+	return true;
+}
+
+/* 0: it has ended well, or there is none; -EAGAIN: it has not ended. */
+static int end_hook(struct supervisor *s, struct error *err)
+{
+	int r = s->hook >= 0 ? container_end_start_hook(s->hook, err) : 0;
+
+	if (s->hook < 0 || r == -EAGAIN)
+		return r;
+	(void)hear_of_hook(s, false);
+	cleanup_close(&s->hook);
+	s->hook = -1;
+	return r;
+}
+
 /* A request before the start. True when the engine is to begin: it is the start, or a process joins. */
 static bool serve_created(struct supervisor *s, const struct control_request *request, int connection, int attached)
 {
 	bool start = request->verb == CONTROL_START;
 	struct error err = { 0 };
 
+	if (start && s->starter >= 0) {
+		refuse(connection, EBUSY, BEING_STARTED);
+		return false;
+	}
 	if (s->paused && (start || request->verb == CONTROL_JOIN)) {
 		cleanup_close(&attached);
 		refuse(connection, EBUSY, start ? "cannot start a container in the paused state" : "cannot exec in a paused container");
@@ -92,7 +137,7 @@ static bool serve_created(struct supervisor *s, const struct control_request *re
 	switch ((enum control_verb)request->verb) {
 	case CONTROL_START:
 		s->starter = connection;
-		return true;
+		return !begin_hook(s);
 	case CONTROL_SIGNAL:
 		if (request->number && pidfd_send_signal(s->init_pidfd, request->number, NULL, 0) < 0)
 			(void)error_errno(&err, errno, "signal %d", request->number);
@@ -110,30 +155,39 @@ static bool serve_created(struct supervisor *s, const struct control_request *re
 }
 
 /*
- * 0: the start was asked for, or a process joins before it. -ESRCH: container or guardian are gone, or the creator is, in the middle of it: then nobody may know of us, for it is
- * the creator that writes our number down.
+ * 0: the start was asked for and the hook has ended, or a process joins before that. -ESRCH: container or guardian are gone, or the creator is, in the
+ * middle of it: then nobody may know of us, for it is the creator that writes our number down. What is wrong with the hook, with a message.
  */
-static int wait_for_start(struct supervisor *s)
+static int wait_for_start(struct supervisor *s, struct error *err)
 {
 	struct pollfd polls[] = {
 		{ .fd = s->request->control_fd, .events = POLLIN },
 		{ .fd = s->init_pidfd, .events = POLLIN },
 		{ .fd = s->guardian, .events = POLLIN },
 		{ .fd = s->request->creator_fd, .events = POLLIN },
+		{ .events = POLLIN },
 	};
 	struct control_request request;
-	int connection, attached;
+	int connection, attached, r;
 	char byte;
 
 	for (;;) {
+		polls[4].fd = s->paused ? -1 : s->hook;
 		if (poll(polls, ARRAY_SIZE(polls), -1) < 0)
 			continue;
-		if (polls[1].revents || polls[2].revents)
+		if (polls[1].revents || polls[2].revents) {
+			(void)end_hook(s, err); /* perhaps it says why */
 			return -ESRCH;
+		}
 		if (polls[3].revents) {
 			if (read(polls[3].fd, &byte, 1) != 1)
 				return -ESRCH;
 			polls[3].fd = -1;
+		}
+		if (polls[4].revents) {
+			r = end_hook(s, err);
+			if (r != -EAGAIN)
+				return r;
 		}
 		while (control_accept(s->request->control_fd, &request, &connection, &attached) > 0)
 			if (serve_created(s, &request, connection, attached))
@@ -170,8 +224,10 @@ static void serve_join(struct run *run, struct joiner joiner)
 /* Until the program is loaded whoever asks waits; when that fails, the run ends, and with it his waiting. */
 static int serve_start(struct supervisor *s, struct run *run, bool paused, int connection, struct error *err)
 {
-	if (!run_is_waiting(run)) {
-		refuse(connection, EINVAL, "cannot start an already running container");
+	int r;
+
+	if (!run_is_waiting(run) || s->starter >= 0) {
+		refuse(connection, EINVAL, s->starter >= 0 ? BEING_STARTED : "cannot start an already running container");
 		return 0;
 	}
 	if (paused) {
@@ -179,7 +235,21 @@ static int serve_start(struct supervisor *s, struct run *run, bool paused, int c
 		return 0;
 	}
 	s->starter = connection;
-	return run_start(run, err);
+	if (!begin_hook(s))
+		return run_start(run, err);
+	r = hear_of_hook(s, true);
+	return r < 0 ? error_errno(err, -r, "channel to the container") : 0;
+}
+
+/* Those who have joined go on while the hook runs. */
+static int start_after_hook(struct supervisor *s, struct run *run, struct error *err)
+{
+	int r;
+
+	if (s->hook < 0)
+		return 0;
+	r = end_hook(s, err);
+	return r == -EAGAIN ? 0 : r < 0 ? r : run_start(run, err);
 }
 
 /* One request while the container runs. As run_host.signal. */
@@ -285,6 +355,7 @@ static int on_signal(void *arg, struct run *run, int signo, struct error *err)
 {
 	struct supervisor *s = arg;
 	bool resumed = false;
+	int r;
 
 	if (signo == GUARDIAN_DIED || signo == SIGTERM) {
 		log_error("ended from outside, by signal %d", signo);
@@ -296,7 +367,8 @@ static int on_signal(void *arg, struct run *run, int signo, struct error *err)
 		serve_join(run, s->joiner);
 		s->joiner.connection = -1;
 	}
-	return serve_all(s, run, false, &resumed, err);
+	r = serve_all(s, run, false, &resumed, err);
+	return r == 0 ? start_after_hook(s, run, err) : r;
 }
 
 /* From now on a request at the socket is a signal to us. Those that came before are made up for. */
@@ -363,7 +435,7 @@ static void run_trapped(struct supervisor *s)
 		.signal = on_signal,
 		.listener_made = on_listener,
 		.executed = on_executed,
-		.first_waits = s->starter < 0,
+		.first_waits = s->starter < 0 || s->hook >= 0,
 		.arg = s,
 	};
 	struct container_shared_root shared = s->request->container->shared;
@@ -376,6 +448,8 @@ static void run_trapped(struct supervisor *s)
 	request->engine.open_ended = true;
 	block_requests();
 	r = announce_requests(s->request->control_fd);
+	if (r == 0 && s->hook >= 0)
+		r = hear_of_hook(s, true); /* what has happened by now is looked at with the first requests */
 	if (r < 0)
 		(void)error_errno(&err, -r, "control socket");
 	else
@@ -387,8 +461,10 @@ static void run_trapped(struct supervisor *s)
 		log_error("%s", err.text);
 	if (r < 0 || ob.result.end != RUN_EXITED)
 		write_exit(s, ob.result.exit_code);
-	if (r == 0 && s->starter >= 0)
-		(void)error_set(&err, ECANCELED, "the container ended before its program was loaded");
+	if (r == 0 && s->hook >= 0)
+		(void)end_hook(s, &err);
+	if (!err.code && s->starter >= 0)
+		(void)error_set(&err, ECANCELED, ENDED_EARLY);
 	answer_starter(s, &err, ob.result.exit_code);
 	if (s->joiner.connection >= 0)
 		control_answer(s->joiner.connection, &err, ob.result.exit_code);
@@ -424,14 +500,6 @@ static void run_untrapped(struct supervisor *s)
 /* What has begun: the container's program, or one that has joined before it. */
 static void begin(struct supervisor *s)
 {
-	struct container *c = s->request->container;
-	struct error err = { 0 };
-
-	if (s->starter >= 0 && container_run_start_hook(s->request->bundle->request.spec, c, &err) < 0) {
-		answer_starter(s, &err, EXIT_CODE_TOOL);
-		guardian_kill_container(s->init_pidfd);
-		return;
-	}
 	if (s->request->untrapped)
 		run_untrapped(s);
 	else
@@ -453,7 +521,8 @@ static int enter_users(const struct supervise_request *request)
 
 static _Noreturn void supervisor_main(const struct supervise_request *request, int guardian, pid_t parent)
 {
-	struct supervisor s = { .request = request, .guardian = guardian, .starter = -1, .init_pid = request->container->init_pid,
+	struct error err = { 0 };
+	struct supervisor s = { .request = request, .guardian = guardian, .starter = -1, .hook = -1, .channel = request->container->channel, .init_pid = request->container->init_pid,
 				.init_pidfd = request->container->init_pidfd,
 				.joiner = { .connection = -1 } };
 	int keep[] = { guardian, request->dir_fd, request->control_fd, request->creator_fd, request->log_fd, request->container->channel,
@@ -467,8 +536,11 @@ static _Noreturn void supervisor_main(const struct supervise_request *request, i
 	if (r < 0 || prctl(PR_SET_PDEATHSIG, GUARDIAN_DIED) < 0 || getppid() != parent)
 		_exit(1);
 	guardian_keep_only(keep, ARRAY_SIZE(keep));
-	if (wait_for_start(&s) < 0) {
-		(void)pidfd_send_signal(s.init_pidfd, SIGKILL, NULL, 0);
+	if (wait_for_start(&s, &err) < 0) {
+		if (!err.code)
+			(void)error_set(&err, ECANCELED, ENDED_EARLY);
+		answer_starter(&s, &err, EXIT_CODE_TOOL);
+		guardian_kill_container(s.init_pidfd);
 		_exit(0);
 	}
 	begin(&s);
