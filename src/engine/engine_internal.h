@@ -3,6 +3,8 @@
 #ifndef HS_ENGINE_ENGINE_INTERNAL_H
 #define HS_ENGINE_ENGINE_INTERNAL_H
 
+#include <limits.h>
+
 #include "base/rng.h"
 #include "engine/time/clock.h"
 #include "engine/engine.h"
@@ -50,6 +52,14 @@ struct engine {
 	uint64_t next_mm_id;
 	unsigned n_dying;     /* processes with dying set */
 	unsigned n_expected;  /* EVENT_CONTINUED events that are sure to come */
+	bool considers;       /* a call is looked at: nobody changes memory meanwhile */
+	struct {              /* the path that was read last since it is */
+		bool valid;
+		int task;
+		uint64_t addr;
+		size_t size;
+		char text[PATH_MAX];
+	} path_memo;
 	bool io_dirty;        /* readiness may have changed since it was asked last */
 	bool event_dirty;     /* something happened that WAIT_EVENT waiters may have waited for */
 	bool network_used;    /* somebody has had a socket of the Internet's families */

@@ -17,6 +17,7 @@
 #include "engine/net/network_rest.h"
 #include "engine/net/passed.h"
 #include "engine/net/sockets.h"
+#include "engine/proc/procfs.h"
 #include "engine/sched/spinners.h"
 #include "engine/wait.h"
 
@@ -106,6 +107,11 @@ static int consider_call(struct engine *e, struct task *t, struct verdict *v)
 		r = socket_notes_sweep(e, t);
 	if (r < 0)
 		return r;
+	if (t->call.first && !t->call.done && row->class != CLASS_REFUSE && row->class != CLASS_UNLISTED) {
+		r = procfs_hide(e, t, v);
+		if (r)
+			return r < 0 ? r : 0;
+	}
 	switch (row->class) {
 	case CLASS_UNLISTED:
 		return refuse_unlisted(e, t, v);
@@ -147,8 +153,10 @@ static int consider(struct engine *e, struct task *t, struct verdict *v)
 		return wait_interrupt(t, v, restart_code(t));
 	}
 	r = t->call.first && e->options.n_faults ? fault_strike(e, t, v) : 0;
+	e->considers = true;
 	if (r == 0)
 		r = t->call.nr == __NR_brk ? consider_brk(e, t, v) : consider_call(e, t, v);
+	e->considers = e->path_memo.valid = false;
 	if (r == 0)
 		r = fault_shorten(e, t, v);
 	t->call.first = false;

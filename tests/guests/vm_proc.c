@@ -399,6 +399,48 @@ static void births(void)
 	SHOWN("and die in order %zx", at);
 }
 
+/*
+ * What /proc lists of a host's accidents is nothing, and by name there is nothing either: each call says what it says of a name that nobody has. Not
+ * natively, where some of that would be done.
+ */
+static void not_listed(void)
+{
+	static const char *const names[] = {
+		"/proc/no-such", "/proc/config.gz", "/proc/kcore", "/proc/mdstat", "/proc/fb", "/proc/mtrr", "/proc/acpi", "/proc/irq", "/proc/irq/0",
+		"/proc/bus/input/devices", "/proc/driver/rtc", "/proc/tty/driver/serial", "/proc/fs/ext4", "/proc/sys/net/netfilter", "/proc/self/no-such",
+		"/proc/thread-self/no-such", "/proc//config.gz", "/proc/./irq/./0", "/proc/config.gz/below",
+	};
+	int directory = (int)MUST(open("/proc", O_RDONLY | O_DIRECTORY));
+	struct statx x;
+	struct stat st;
+	char text[8];
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *name = names[i];
+
+		SHOWN("%s: open %s", name, RESULT(open(name, O_RDONLY)));
+		SHOWN("%s: open as a place %s", name, RESULT(open(name, O_PATH)));
+		SHOWN("%s: create %s", name, RESULT(open(name, O_RDONLY | O_CREAT, 0600)));
+		SHOWN("%s: openat %s", name, RESULT(openat(directory, name + 6, O_RDONLY)));
+		SHOWN("%s: stat %s", name, RESULT(stat(name, &st)));
+		SHOWN("%s: lstat %s", name, RESULT(lstat(name, &st)));
+		SHOWN("%s: statx %s", name, RESULT(statx(directory, name + 6, 0, 0, &x)));
+		SHOWN("%s: access %s", name, RESULT(access(name, F_OK)));
+		SHOWN("%s: readlink %s", name, RESULT(readlink(name, text, sizeof(text))));
+		SHOWN("%s: chdir %s", name, RESULT(chdir(name)));
+		SHOWN("%s: mkdir %s", name, RESULT(mkdir(name, 0700)));
+		SHOWN("%s: unlink %s", name, RESULT(unlink(name)));
+		SHOWN("%s: chmod %s", name, RESULT(chmod(name, 0600)));
+		SHOWN("%s: truncate %s", name, RESULT(truncate(name, 0)));
+		SHOWN("%s: rename %s", name, RESULT(rename("/proc/uptime", name)));
+		SHOWN("%s: execute %s", name, RESULT(syscall(SYS_execve, name, NULL, NULL)));
+	}
+	close(directory);
+	/* A symbolic link may name what it likes. */
+	SHOWN("%s", RESULT(symlink("/proc/config.gz", "/tmp/vm_proc.link")));
+	(void)unlink("/tmp/vm_proc.link");
+}
+
 int main(void)
 {
 	process_descriptors();
@@ -410,6 +452,8 @@ int main(void)
 	arenas();
 	others_memory();
 	births();
+	if (getenv("VM_CALLS_REFUSED"))
+		not_listed();
 	vm_end();
 	return 0;
 }

@@ -403,6 +403,47 @@ Test(procfs, listings_of_what_the_host_has)
 	cr_assert_eq(listed("/proc/busy", "a", "b"), 2);
 }
 
+/* The same by name: how much of the path says what there is not. */
+Test(procfs, names_that_are_not_listed)
+{
+	static const struct {
+		const char *directory, *path;
+		size_t hidden;
+	} paths[] = {
+		{ "/proc", "uptime", 0 },
+		{ "/proc", "config.gz", 9 },
+		{ "/proc", ".//config.gz/below", 12 },
+		{ "/proc", "mdstat", 6 },
+		{ "/proc", "kcore", 5 },
+		{ "/proc", "irq/24/node", 3 },
+		{ "/proc", "fs", 0 },
+		{ "/proc", "fs/", 0 },
+		{ "/proc", "fs/ext4/vda1", 7 },
+		{ "/proc", "tty/driver/serial", 17 },
+		{ "/proc", "self", 0 },
+		{ "/proc", "self/status", 0 },
+		{ "/proc", "self/no-such", 12 },
+		{ "/proc", "thread-self/status", 0 },
+		{ "/proc", "thread-self/no-such", 19 },
+		{ "/proc", "2/no-such", 9 },
+		{ "/proc", "77", 0 }, /* the kernel knows who is there */
+		{ "/proc", "self/fd/9", 0 },
+		{ "/proc", "self/root/irq", 0 },
+		{ "/proc", "net/dev", 0 },
+		{ "/proc", "sys/net/bridge/bridge-nf-call-iptables", 14 },
+		{ "/proc", "sys/kernel/hostname", 0 },
+		{ "/proc", "tty/../config.gz", 0 }, /* not followed */
+		{ "/proc/fs", "nfsd", 4 },
+		{ "/proc/2", "no-such", 7 },
+		{ "/proc/2/fd", "3", 0 },
+		{ "/proc", "", 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		cr_expect_eq(procfs_hidden(engine, engine->tasks, paths[i].directory, paths[i].path), paths[i].hidden, "%s of %s: %zu", paths[i].path,
+			     paths[i].directory, procfs_hidden(engine, engine->tasks, paths[i].directory, paths[i].path));
+}
+
 static unsigned count(const char *text, const char *what)
 {
 	unsigned n = 0;

@@ -13,9 +13,20 @@ int path_read(struct engine *e, struct task *t, int dirfd, uint64_t addr, struct
 	ssize_t n;
 
 	ret->dirfd = dirfd;
+	if (e->path_memo.valid && e->path_memo.task == t->id && e->path_memo.addr == addr) {
+		memcpy(ret->text, e->path_memo.text, e->path_memo.size);
+		return 0;
+	}
 	ret->text[0] = '\0';
 	n = e->g->ops->read_string(e->g, t->id, addr, ret->text, sizeof(ret->text));
-	return n < 0 ? (int)n : 0;
+	if (n < 0)
+		return (int)n;
+	e->path_memo.valid = e->considers;
+	e->path_memo.task = t->id;
+	e->path_memo.addr = addr;
+	e->path_memo.size = strlen(ret->text) + 1;
+	memcpy(e->path_memo.text, ret->text, e->path_memo.size);
+	return 0;
 }
 
 int path_stat(struct engine *e, struct task *t, const struct guest_path *path, int flags, struct file_stat *ret)

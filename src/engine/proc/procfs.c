@@ -300,6 +300,17 @@ int procfs_seek_file(struct engine *e, struct task *t, int fd, int64_t offset, s
 
 /* ---- directories ---- */
 
+/* What hosts have with a module or a device, or if they were built so. */
+static bool is_accident(const char *name)
+{
+	static const char *const accidents[] = { "/proc/fb", "/proc/kcore", "/proc/mdstat", "/proc/mtrr" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(accidents); i++)
+		if (!strcmp(name, accidents[i]))
+			return true;
+	return false;
+}
+
 /* Names in these directories that every kernel of our time has; the others show how the host's was built. */
 static bool is_shown(struct engine *e, const char *directory, const char *entry)
 {
@@ -315,7 +326,7 @@ static bool is_shown(struct engine *e, const char *directory, const char *entry)
 	if (snprintf(name, sizeof(name), "%s/%s", directory, entry) >= (int)sizeof(name))
 		return false;
 	view.name = name;
-	return procfs_find(&view) != NULL;
+	return !is_accident(name) && procfs_find(&view) != NULL;
 }
 
 /* Below these is what the host has for devices and file systems: nothing of it is listed. */
@@ -367,12 +378,17 @@ static int by_order(const void *a, const void *b)
 	return rank(x->name) != rank(y->name) ? rank(x->name) - rank(y->name) : piece_compare_natural(x->name, y->name);
 }
 
+bool procfs_lists(struct engine *e, const char *directory, const char *entry)
+{
+	return is_of_host(directory) ? entry[0] == '.' : !is_filtered(directory) || is_shown(e, directory, entry);
+}
+
 int procfs_arrange(struct engine *e, const char *name, struct dir_entry *entries, size_t *n)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < *n; i++)
-		if (!is_of_host(name) ? !is_filtered(name) || is_shown(e, name, entries[i].name) : entries[i].name[0] == '.')
+		if (procfs_lists(e, name, entries[i].name))
 			entries[kept++] = entries[i];
 	*n = kept;
 	if (kept)

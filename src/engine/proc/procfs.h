@@ -96,6 +96,18 @@ int procfs_read_file(struct engine *e, struct task *t, int fd, const struct iove
  */
 int procfs_seek_file(struct engine *e, struct task *t, int fd, int64_t offset, struct verdict *v);
 
+/* Is this entry of a directory, which goes by its usual name, to be seen in listings? */
+bool procfs_lists(struct engine *e, const char *directory, const char *entry);
+
+/*
+ * procfs_hidden.c: what listings do not show is not there by its name either, whatever the host has: ENOENT for every call with such a path. 1: that
+ * is the verdict; 0, or -errno. Not for paths from a current directory in procfs, whose name nobody knows, and those with "..".
+ */
+int procfs_hide(struct engine *e, struct task *t, struct verdict *v);
+
+/* Where in the path, which starts at this directory, the first name ends that is not listed; 0: all are. */
+size_t procfs_hidden(struct engine *e, const struct task *t, const char *directory, const char *path);
+
 /* The directory's entries as they are to be seen, in order: hides what is not the guest's and what only some kernels have. */
 int procfs_arrange(struct engine *e, const char *name, struct dir_entry *entries, size_t *n);
 
