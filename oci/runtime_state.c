@@ -16,7 +16,7 @@
 #include "oci/syntax.h"
 #include "oci/tables.h"
 
-enum kind { KIND_STRING, KIND_OPTIONAL, KIND_STATUS, KIND_PROCESS, KIND_BOOL, KIND_EXIT, KIND_PAIRS, KIND_MOUNT };
+enum kind { KIND_STRING, KIND_OPTIONAL, KIND_STATUS, KIND_PROCESS, KIND_BOOL, KIND_EXIT, KIND_PAIRS, KIND_MOUNT, KIND_MOUNTS };
 
 static const struct {
 	const char *key;
@@ -44,6 +44,8 @@ static const struct {
 	MEMBER(cgroups, "cgroups", KIND_PAIRS),
 	MEMBER(annotations, "annotations", KIND_PAIRS),
 	MEMBER(shared_below, "sharedBelow", KIND_MOUNT),
+	MEMBER(shared_mount, "sharedMount", KIND_MOUNT),
+	MEMBER(shared_handed, "sharedHanded", KIND_MOUNTS),
 	MEMBER(shared_mounts, "sharedMounts", KIND_OPTIONAL),
 #undef MEMBER
 };
@@ -65,6 +67,21 @@ static int write_process(json_t *root, const char *key, const struct oci_process
 		return r;
 	}
 	return document_set(root, key, object);
+}
+
+static int write_mounts(json_t *root, const char *key, const struct oci_mounts *mounts)
+{
+	json_t *array;
+
+	if (!mounts->count)
+		return 0;
+	array = json_array();
+	for (size_t i = 0; i < mounts->count; i++)
+		if (json_array_append_new(array, json_integer(mounts->items[i])) < 0) {
+			json_decref(array);
+			return -ENOMEM;
+		}
+	return document_set(root, key, array);
 }
 
 static int write_member(json_t *root, const char *key, enum kind kind, const void *p)
@@ -91,6 +108,8 @@ static int write_member(json_t *root, const char *key, enum kind kind, const voi
 		return document_set_pairs(root, key, p);
 	case KIND_MOUNT:
 		return *(const int *)p ? document_set(root, key, json_integer(*(const int *)p)) : 0;
+	case KIND_MOUNTS:
+		return write_mounts(root, key, p);
 	}
 	return -EINVAL;
 }
@@ -218,9 +237,23 @@ static int read_mount(const struct reading *rd, const char *key, const json_t *v
 	return 0;
 }
 
+static int read_mounts(const struct reading *rd, const char *key, const json_t *value, struct oci_mounts *ret)
+{
+	int r = 0;
+
+	if (!json_is_array(value))
+		return wrong(rd, key, "expected array");
+	ret->items = oci_arena_array(rd->arena, json_array_size(value), sizeof(*ret->items));
+	if (!ret->items)
+		return no_memory(rd);
+	for (size_t i = 0; r == 0 && i < json_array_size(value); i++)
+		r = read_mount(rd, key, json_array_get(value, i), &ret->items[ret->count++]);
+	return r;
+}
+
 static int read_member(const struct reading *rd, const char *key, enum kind kind, json_t *value, void *p)
 {
-	if (!value && (kind == KIND_OPTIONAL || kind == KIND_EXIT || kind == KIND_MOUNT))
+	if (!value && (kind == KIND_OPTIONAL || kind == KIND_EXIT || kind == KIND_MOUNT || kind == KIND_MOUNTS))
 		return 0;
 	if (!value)
 		return wrong(rd, key, "missing");
@@ -243,6 +276,8 @@ static int read_member(const struct reading *rd, const char *key, enum kind kind
 		return read_pairs(rd, key, value, p);
 	case KIND_MOUNT:
 		return read_mount(rd, key, value, p);
+	case KIND_MOUNTS:
+		return read_mounts(rd, key, value, p);
 	}
 	return -EINVAL;
 }

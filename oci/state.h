@@ -63,6 +63,12 @@ struct oci_process_ref {
 	uint64_t start;
 };
 
+/* Numbers of mounts, as mountinfo has them. */
+struct oci_mounts {
+	int *items;
+	size_t count;
+};
+
 struct oci_runtime_state {
 	struct oci_arena *arena;
 	char *id, *bundle, *rootfs, *oci_version;
@@ -77,8 +83,13 @@ struct oci_runtime_state {
 	char *cgroup_unit;	    /* of systemd; NULL */
 	struct oci_pairs cgroups;   /* controller or "" for v2 -> path below its mount */
 	struct oci_pairs annotations;
-	/* Without a mount namespace of its own: below which mount its own ones are, on rootfs, and in whose namespace (NULL: the creator's). */
+	/*
+	 * Without a mount namespace of its own: above which mount its own one is, on rootfs, and in whose namespace (NULL: the creator's). shared_handed:
+	 * those of containers that were deleted while this one's lay on them; they go with it.
+	 */
 	int shared_below; /* 0: it has one */
+	int shared_mount; /* its own; 0: not known yet */
+	struct oci_mounts shared_handed;
 	char *shared_mounts;
 };
 

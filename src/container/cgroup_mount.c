@@ -159,6 +159,22 @@ static int attach_hierarchy(const struct mount_entry *entry, int dir, bool own_n
 	return r < 0 ? r : link_names(dir, name, err);
 }
 
+/* Mounted a second time, as by a container that shares the mount namespace. */
+static bool is_repeated(const struct mount_table *table, size_t i)
+{
+	char name[256], earlier[256];
+
+	cgroup_v1_name(table->entries[i].super_options, name, sizeof(name));
+	for (size_t j = 0; j < i; j++) {
+		if (strcmp(table->entries[j].type, "cgroup") != 0)
+			continue;
+		cgroup_v1_name(table->entries[j].super_options, earlier, sizeof(earlier));
+		if (!strcmp(name, earlier))
+			return true;
+	}
+	return false;
+}
+
 static int mount_version_1(struct stage *stage, const struct container_mount *m, bool own_namespace,
 			   uint64_t attributes, struct error *err)
 {
@@ -174,7 +190,7 @@ static int mount_version_1(struct stage *stage, const struct container_mount *m,
 	if (dir < 0)
 		return error_errno(err, -dir, "%s", m->target);
 	for (size_t i = 0; r == 0 && i < stage->mounts.n; i++)
-		if (strcmp(stage->mounts.entries[i].type, "cgroup") == 0)
+		if (strcmp(stage->mounts.entries[i].type, "cgroup") == 0 && !is_repeated(&stage->mounts, i))
 			r = attach_hierarchy(&stage->mounts.entries[i], dir, own_namespace, attributes, err);
 	if (r == 0 && (m->flags & MS_RDONLY))
 		r = fs_set_attributes(dir, MOUNT_ATTR_RDONLY, 0, false, m->target, err);

@@ -265,7 +265,11 @@ static int create(const struct container_spec *spec, pid_t inside, struct contai
 	if (r == 0)
 		r = create_init(spec, c, &ends, err);
 	close_ends(spec, &ends);
-	return r < 0 ? r : wait_until_ready(spec, &ends, c, err);
+	if (r == 0)
+		r = wait_until_ready(spec, &ends, c, err);
+	if (r == 0)
+		container_shared_root_note(&c->shared, c->guest_pid);
+	return r;
 }
 
 static int create_or_nothing(const struct container_spec *spec, pid_t inside, struct container *ret, struct error *err)
@@ -404,7 +408,7 @@ void container_destroy(struct container *c)
 		c->init_pid = 0;
 	}
 	c->guest_pid = 0;
-	if (container_shared_root_end(&c->shared, &err) < 0)
+	if (container_shared_root_end(&c->shared, NULL, &err) < 0)
 		log_warning("%s", err.text);
 	container_shared_root_clear(&c->shared);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {

@@ -247,12 +247,15 @@ enum { CONTAINER_GUEST_PID = 2, CONTAINER_FREE_FD = 4 };
 
 /*
  * Where the mounts of a container are that has no mount namespace of its own: on its root directory, in the namespace that it
- * shares. They outlive its processes. `below` is the mount that was there before, as mountinfo numbers it.
+ * shares. They outlive its processes. Mounts are as mountinfo numbers them.
  */
 struct container_shared_root {
 	char *root;            /* NULL: none */
 	char *mount_namespace; /* its file; NULL: the creator's own */
-	int below;
+	int below;             /* the mount that was there before */
+	int mount;             /* its own; 0: not known (yet): what lies directly on `below` */
+	const int *handed;     /* those of others that go with it, borrowed */
+	size_t n_handed;
 };
 
 /* A process that process 1 has reaped (own_init), numbered as in the container. */
@@ -325,8 +328,15 @@ bool container_has_own_mounts(const struct container_spec *spec);
 
 /* To be asked before the container is made; *ret is zeroed where it has a mount namespace of its own. */
 int container_shared_root_find(const struct container_spec *spec, struct container_shared_root *ret, struct error *err);
-/* Unmounts, when the processes are gone. -EBUSY: somebody has mounted something over it. Nothing to do is no error. */
-int container_shared_root_end(const struct container_shared_root *shared, struct error *err);
+
+/* For who makes the container: which mount is its own, when the guest is in it. */
+void container_shared_root_note(struct container_shared_root *shared, pid_t guest);
+
+/*
+ * Unmounts, when the processes are gone. -EBUSY: somebody has mounted something over it, *ret_above (0: not known; may be NULL), and it cannot be
+ * taken away from under that. Nothing to do is no error.
+ */
+int container_shared_root_end(const struct container_shared_root *shared, int *ret_above, struct error *err);
 void container_shared_root_clear(struct container_shared_root *shared);
 
 /*

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -72,6 +73,11 @@ int shared_root_attach(struct stage *stage, struct error *err)
 
 /* ---- outside ---- */
 
+static int mount_id(const struct statx *stx)
+{
+	return stx->stx_mask & STATX_MNT_ID ? (int)stx->stx_mnt_id : -EOPNOTSUPP;
+}
+
 /* In the namespace that the calling process is in. The mount that a look-up of the path ends in, as mountinfo numbers it; or -errno. */
 static int mount_of(const char *path)
 {
@@ -79,71 +85,116 @@ static int mount_of(const char *path)
 
 	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_MNT_ID, &stx) < 0)
 		return -errno;
-	return stx.stx_mask & STATX_MNT_ID ? (int)stx.stx_mnt_id : -EOPNOTSUPP;
+	return mount_id(&stx);
 }
 
-/* Only what lies directly on the mount that was there before: what others have mounted over it goes with it, at the latest. */
-static int unmount_above(const char *path, int below)
+void container_shared_root_note(struct container_shared_root *shared, pid_t guest)
 {
-	_cleanup_(mount_table_free) struct mount_table table = { 0 };
-	struct error unread = { 0 };
-	int top = mount_of(path), r;
+	char path[32];
+	struct statx stx;
 
-	if (top < 0 || top == below)
-		return top == -ENOENT || top == below ? 0 : top;
-	r = mount_table_read(&table, 0, &unread);
-	for (size_t i = 0; r == 0 && i < table.n; i++) {
-		const struct mount_entry *entry = &table.entries[i];
+	(void)snprintf(path, sizeof(path), "/proc/%d/root", (int)guest);
+	if (shared->root && statx(AT_FDCWD, path, AT_NO_AUTOMOUNT, STATX_MNT_ID, &stx) == 0 && mount_id(&stx) > 0)
+		shared->mount = mount_id(&stx);
+}
 
-		if (entry->id != top || strcmp(entry->point, path) != 0)
-			continue;
-		if (entry->parent != below)
-			return -EBUSY;
-		return umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) < 0 ? -errno : 0;
+/* By its number, or as what lies directly on the mount that was there before: what others have mounted over it is not. */
+static bool is_ours(const struct container_shared_root *shared, const struct mount_entry *entry)
+{
+	for (size_t i = 0; i < shared->n_handed; i++)
+		if (shared->handed[i] == entry->id)
+			return true;
+	return shared->mount ? entry->id == shared->mount : shared->below > 0 && entry->parent == shared->below;
+}
+
+static const struct mount_entry *entry_at(const struct mount_table *table, const char *path, int id)
+{
+	for (size_t i = 0; i < table->n; i++)
+		if (table->entries[i].id == id && strcmp(table->entries[i].point, path) == 0)
+			return &table->entries[i];
+	return NULL;
+}
+
+/* What somebody else has mounted on one of ours; 0: nothing. */
+static int lies_above(const struct mount_table *table, const struct container_shared_root *shared)
+{
+	for (size_t i = 0; i < table->n; i++) {
+		const struct mount_entry *entry = &table->entries[i], *under = entry_at(table, shared->root, entry->parent);
+
+		if (under && strcmp(entry->point, shared->root) == 0 && is_ours(shared, under) && !is_ours(shared, entry))
+			return entry->id;
 	}
-	return r;
+	return 0;
+}
+
+struct outcome {
+	int result, above;
+};
+
+/* From the top on, as far as it is ours. */
+static struct outcome unmount_ours(const struct container_shared_root *shared)
+{
+	struct error unread = { 0 };
+
+	for (;;) {
+		_cleanup_(mount_table_free) struct mount_table table = { 0 };
+		int top = mount_of(shared->root), r = top < 0 ? top : mount_table_read(&table, 0, &unread);
+		const struct mount_entry *entry = r < 0 ? NULL : entry_at(&table, shared->root, top);
+
+		if (r < 0)
+			return (struct outcome){ .result = r };
+		if (!entry || !is_ours(shared, entry)) {
+			int above = lies_above(&table, shared);
+
+			return (struct outcome){ .result = above ? -EBUSY : 0, .above = above };
+		}
+		if (umount2(shared->root, MNT_DETACH | UMOUNT_NOFOLLOW) < 0)
+			return (struct outcome){ .result = -errno };
+	}
 }
 
 struct errand {
-	const char *path;
-	int below; /* 0: is asked for */
+	const char *path; /* what is mounted there is asked for */
+	const struct container_shared_root *unmount; /* not NULL: this instead */
 };
 
-static int run_errand(const struct errand *e)
+static struct outcome run_errand(const struct errand *e)
 {
-	return e->below ? unmount_above(e->path, e->below) : mount_of(e->path);
+	return e->unmount ? unmount_ours(e->unmount) : (struct outcome){ .result = mount_of(e->path) };
 }
 
 /* In another namespace by a process that is made for it. */
-static int run_errand_in(const char *namespace, const struct errand *e)
+static struct outcome run_errand_in(const char *namespace, const struct errand *e)
 {
 	_cleanup_close_ int from = -1, to = -1, fd = -1;
-	int ends[2], result = -EIO;
+	struct outcome outcome = { .result = -EIO };
+	int ends[2];
 	pid_t pid;
 
 	if (!namespace)
 		return run_errand(e);
 	fd = open(namespace, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return -errno;
+	if (fd < 0 || pipe2(ends, O_CLOEXEC) < 0)
+		return (struct outcome){ .result = -errno };
 	from = ends[0];
 	to = ends[1];
 	pid = fork();
 	if (pid < 0)
-		return -errno;
+		return (struct outcome){ .result = -errno };
 	if (pid == 0) {
-		result = setns(fd, CLONE_NEWNS) < 0 ? -errno : run_errand(e);
-		_exit(fd_write_full(to, &result, sizeof(result)) < 0);
+		if (setns(fd, CLONE_NEWNS) < 0)
+			outcome.result = -errno;
+		else
+			outcome = run_errand(e);
+		_exit(fd_write_full(to, &outcome, sizeof(outcome)) < 0);
 	}
 	cleanup_close(&to);
 	to = -1;
-	if (fd_read_full(from, &result, sizeof(result)) != sizeof(result))
-		result = -EIO;
+	if (fd_read_full(from, &outcome, sizeof(outcome)) != sizeof(outcome))
+		outcome = (struct outcome){ .result = -EIO };
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	return result;
+	return outcome;
 }
 
 int container_shared_root_find(const struct container_spec *spec, struct container_shared_root *ret, struct error *err)
@@ -157,7 +208,7 @@ int container_shared_root_find(const struct container_spec *spec, struct contain
 		return 0;
 	if (spec->root_kind != ROOT_PATH)
 		return error_set(err, EINVAL, "a container that shares a mount namespace needs a root directory");
-	below = run_errand_in(namespace, &errand);
+	below = run_errand_in(namespace, &errand).result;
 	if (below < 0)
 		return error_errno(err, -below, "cannot look at %s in the mount namespace %s", spec->root_path, namespace ?: "of the caller");
 	ret->root = strdup(spec->root_path);
@@ -166,17 +217,21 @@ int container_shared_root_find(const struct container_spec *spec, struct contain
 	return ret->root && (!namespace || ret->mount_namespace) ? 0 : error_set(err, ENOMEM, "out of memory");
 }
 
-int container_shared_root_end(const struct container_shared_root *shared, struct error *err)
+int container_shared_root_end(const struct container_shared_root *shared, int *ret_above, struct error *err)
 {
-	const struct errand errand = { .path = shared->root, .below = shared->below };
-	int r;
+	const struct errand errand = { .unmount = shared };
+	struct outcome outcome;
 
-	if (!shared->root || shared->below <= 0)
+	if (ret_above)
+		*ret_above = 0;
+	if (!shared->root || (shared->below <= 0 && shared->n_handed == 0))
 		return 0;
-	r = run_errand_in(shared->mount_namespace, &errand);
-	if (r == -ENOENT)
+	outcome = run_errand_in(shared->mount_namespace, &errand);
+	if (ret_above)
+		*ret_above = outcome.above;
+	if (outcome.result == -ENOENT)
 		return 0; /* the namespace went, or the directory */
-	return r < 0 ? error_errno(err, -r, "cannot unmount %s, where the container's mounts are", shared->root) : 0;
+	return outcome.result < 0 ? error_errno(err, -outcome.result, "cannot unmount %s, where the container's mounts are", shared->root) : 0;
 }
 
 void container_shared_root_clear(struct container_shared_root *shared)

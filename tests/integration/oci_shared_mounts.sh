@@ -137,6 +137,54 @@ run rt delete --force second
 run rt delete --force first
 expect 0 "two on one root: delete"
 equal "$before" "$(mounts_here)" "two on one root: mounts are left"
+# Whoever goes first: what cannot be taken away from under another one goes with that.
+bundle third "$waits" "$inherit"
+bundle off1 "$waits" "$inherit | .annotations = {\"org.hermit.off\": \"true\"}"
+for order in "first second third" "first third second" "second first third" "second third first" "third first second" "third second first" \
+	"first off1" "off1 first" "gone first second" "gone second first"; do
+	case $order in
+	*off1*) ids="first off1" ;;
+	*) ids="first second third" ;;
+	esac
+	for id in $ids; do
+		rt create --bundle "$id" "$id"
+		rt start "$id"
+	done
+	for id in $order; do
+		if [ "$id" = gone ]; then
+			run rt delete --force third # its supervisor, which would unmount, is killed first
+			rt create --bundle third third
+			rt start third
+			kill -KILL "$(field third .supervisor.pid)"
+			id=third
+		fi
+		if [ "$id" = first ]; then
+			run rt delete --force "$id"
+		else
+			rt kill "$id" KILL
+			until_true status_is "$id" stopped
+			run rt delete "$id"
+		fi
+		expect 0 "stacked, $order: delete of $id"
+		for other in $(rt list -q); do
+			run rt exec "$other" /bin/cat /proc/uptime
+			expect 0 "stacked, $order: $other lives"
+		done
+	done
+	equal "$before" "$(mounts_here)" "stacked, $order: mounts are left"
+	equal "" "$(rt list -q)" "stacked, $order: all are deleted"
+done
+# A mount that is nobody's of ours stays, and says so.
+rt create --bundle first first
+mount --bind /proc rootfs
+run rt delete first
+expect 1 "covered by others: delete"
+expect_err_has 'cannot unmount .*rootfs, where the container.s mounts are: .*busy' "covered by others: delete"
+umount rootfs
+run rt delete first
+expect 0 "covered by others no more: delete"
+equal "$before" "$(mounts_here)" "covered by others no more: mounts are left"
+
 # what lies there when the first is deleted is the second's
 run rt create --bundle first first
 run rt start first

@@ -130,6 +130,8 @@ Test(oci_state, bad_ones)
 
 static struct oci_runtime_state example_runtime_state(void)
 {
+	static int handed[] = { 28, 29 };
+
 	return (struct oci_runtime_state){
 		.id = (char *)"c-1",
 		.oci_version = (char *)"1.0.2",
@@ -146,6 +148,8 @@ static struct oci_runtime_state example_runtime_state(void)
 		.cgroup_manager = (char *)"cgroupfs",
 		.cgroups = { .items = pairs, .count = 2 },
 		.shared_below = 30,
+		.shared_mount = 31,
+		.shared_handed = { .items = handed, .count = 2 },
 	};
 }
 
@@ -164,6 +168,9 @@ Test(oci_runtime_state, comes_back)
 	cr_expect_null(back.cgroup_unit);
 	cr_expect_null(back.shared_mounts);
 	cr_expect_eq(back.shared_below, 30);
+	cr_expect_eq(back.shared_mount, 31);
+	cr_assert_eq(back.shared_handed.count, 2);
+	cr_expect_eq(back.shared_handed.items[1], 29);
 	cr_expect_str_eq(back.cgroups.items[1].value, "\xc3\xa4\n");
 	cr_expect_eq(back.annotations.count, 0);
 	cr_assert_eq(oci_runtime_state_format(&back, &again), 0);
@@ -196,7 +203,7 @@ Test(oci_runtime_state, nothing_may_be_missing_or_wrong)
 		json_object_del(copy, key);
 		changed = json_dumps(copy, 0);
 		cr_expect_eq(oci_runtime_state_parse(changed, strlen(changed), "f", &back, &err),
-			     strcmp(key, "exitStatus") == 0 || strcmp(key, "sharedBelow") == 0 ? 0 : -EINVAL, "%s", key);
+			     strcmp(key, "exitStatus") == 0 || strncmp(key, "shared", 6) == 0 ? 0 : -EINVAL, "%s", key);
 		oci_runtime_state_free(&back);
 		free(changed);
 		changed = NULL;
@@ -204,7 +211,7 @@ Test(oci_runtime_state, nothing_may_be_missing_or_wrong)
 		n++;
 	}
 	json_decref(root);
-	cr_expect_eq(n, 18);
+	cr_expect_eq(n, 20);
 }
 
 Test(oci_runtime_state, strict)

@@ -371,6 +371,7 @@ static int finish(struct creation *c, struct error *err)
 
 	c->state.init = process_ref(c->container.init_pid);
 	c->state.status = OCI_CREATED;
+	c->state.shared_mount = c->container.shared.mount;
 	r = write_state(c, err);
 	if (r == 0)
 		r = tell_pid(&c->request->process, c->container.init_pid, err);

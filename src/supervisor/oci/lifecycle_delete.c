@@ -6,11 +6,13 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/pidfd.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "oci/arena.h"
 #include "supervisor/oci/hooks.h"
 #include "supervisor/oci/lifecycle_internal.h"
 
@@ -87,19 +89,87 @@ static int end_state(struct state_dir *dir, const struct oci_runtime_state *stat
 	return 0;
 }
 
-/* Its supervisor has done it, unless that was killed or there is none. */
-static int unmount_shared(const struct state_dir *dir, const struct oci_runtime_state *state, struct error *err)
-{
-	const struct container_shared_root shared = {
-		.root = state->rootfs,
-		.mount_namespace = state->shared_mounts,
-		.below = state->shared_below,
-	};
+/* ---- mounts on a shared root ---- */
 
-	return state_dir_is_unmounted(dir) ? 0 : container_shared_root_end(&shared, err);
+static bool has_mount(const struct oci_runtime_state *state, int mount)
+{
+	for (size_t i = 0; i < state->shared_handed.count; i++)
+		if (state->shared_handed.items[i] == mount)
+			return true;
+	return state->shared_mount == mount;
 }
 
-static int delete_known(struct state_dir *dir, const struct oci_runtime_state *state, bool force, struct error *err)
+/* 1: it has taken them. 0: it has none above them. Theirs may be on the way to being made, or to being unmounted: it is asked when nobody works on it. */
+static int hand_to(const struct runtime *rt, const char *id, const struct oci_runtime_state *from, int above, struct error *err)
+{
+	_cleanup_known_ struct known to = KNOWN_NONE;
+	size_t count;
+	int *items, r;
+
+	r = known_open(&to, rt, id, err);
+	if (r < 0 || !has_mount(&to.state, above))
+		return r == -ENOENT ? 0 : r;
+	count = to.state.shared_handed.count;
+	items = oci_arena_array(to.state.arena, count + from->shared_handed.count + 1, sizeof(*items));
+	if (!items)
+		return error_set(err, ENOMEM, "out of memory");
+	for (size_t i = 0; i < count; i++)
+		items[i] = to.state.shared_handed.items[i];
+	for (size_t i = 0; i < from->shared_handed.count; i++)
+		items[count++] = from->shared_handed.items[i];
+	if (from->shared_mount)
+		items[count++] = from->shared_mount;
+	to.state.shared_handed = (struct oci_mounts){ .items = items, .count = count };
+	r = state_dir_write(&to.dir, &to.state, err);
+	return r < 0 ? r : 1;
+}
+
+/* Those of a container that goes while another's lies on them: that one takes them with it when it goes. 0: none does. */
+static int hand_over(const struct runtime *rt, const struct oci_runtime_state *from, int above, struct error *err)
+{
+	_cleanup_strv_ struct strv ids = { 0 };
+	int r = state_list(rt->root, &ids, err);
+
+	for (size_t i = 0; r == 0 && i < ids.count; i++) {
+		_cleanup_known_ struct known other = KNOWN_NONE;
+		struct error unread = { 0 };
+
+		if (!strcmp(ids.items[i], from->id) || known_look(&other, rt, ids.items[i], &unread) < 0)
+			continue;
+		if (!strcmp(other.state.rootfs, from->rootfs))
+			r = hand_to(rt, ids.items[i], from, above, err);
+	}
+	return r;
+}
+
+/* Its supervisor has done it, unless that was killed or there is none. */
+static int unmount_shared(const struct runtime *rt, const struct state_dir *dir, struct oci_runtime_state *state, struct error *err)
+{
+	struct container_shared_root shared = {
+		.root = state->rootfs,
+		.mount_namespace = state->shared_mounts,
+		.handed = state->shared_handed.items,
+		.n_handed = state->shared_handed.count,
+	};
+	int above, r;
+
+	if (state_dir_is_unmounted(dir))
+		state->shared_mount = 0;
+	else
+		shared.below = state->shared_below;
+	shared.mount = state->shared_mount;
+	r = container_shared_root_end(&shared, &above, err);
+	if (r != -EBUSY || !above)
+		return r;
+	*err = (struct error){ 0 };
+	r = hand_over(rt, state, above, err);
+	if (r != 0)
+		return r < 0 ? r : 0;
+	/* Nobody has it; or it has gone meanwhile. */
+	return container_shared_root_end(&shared, NULL, err);
+}
+
+static int delete_known(const struct runtime *rt, struct state_dir *dir, struct oci_runtime_state *state, bool force, struct error *err)
 {
 	_cleanup_cgroup_ struct cgroup *cgroup = cgroup_of_state(state);
 	struct cgroup_place place = place_of_state(state, cgroup);
@@ -114,7 +184,7 @@ static int delete_known(struct state_dir *dir, const struct oci_runtime_state *s
 	await_end(&state->guardian);
 	r = manager_of_state(state)->end(&place, err);
 	if (r >= 0 || force)
-		r = unmount_shared(dir, state, err);
+		r = unmount_shared(rt, dir, state, err);
 	if (r < 0 && !force)
 		return r;
 	return end_state(dir, state, err);
@@ -148,5 +218,5 @@ int lifecycle_delete(const struct runtime *rt, const char *id, bool force, struc
 		return delete_broken_off(&dir, err);
 	if (r < 0)
 		return r == -ENOENT ? state_no_such_container(id, err) : r;
-	return delete_known(&dir, &state, force, err);
+	return delete_known(rt, &dir, &state, force, err);
 }

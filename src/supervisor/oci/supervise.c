@@ -417,7 +417,7 @@ static void end_shared_root(const struct supervisor *s, struct container_shared_
 
 	if (!shared->root)
 		return;
-	if (container_shared_root_end(shared, &err) == 0)
+	if (container_shared_root_end(shared, NULL, &err) == 0)
 		state_mark_unmounted(s->request->dir_fd);
 	else
 		log_debug("%s", err.text);
