@@ -359,7 +359,6 @@ int main(void)
 	moves();
 	maps();
 	of_the_kernel();
-	SHOWN("%ld", (long)time(NULL));
-	SHOWN("%d", getpid());
+	vm_end();
 	return 0;
 }
