@@ -96,7 +96,7 @@ int command_unknown(const struct command_table *table, const char *name)
 	for (size_t i = 0; i < n; i++)
 		(void)fprintf(stderr, "%s'%s'", i == 0 ? "; did you mean " : i + 1 == n ? " or " : ", ", near[i]->name);
 	(void)fprintf(stderr, "%s\n%s: '%s --help' lists the commands\n", n ? "?" : "", table->program, table->program);
-	return EXIT_CODE_TOOL;
+	return table->unknown ?: EXIT_CODE_TOOL;
 }
 
 static int print_help_of(const struct command_table *table, const char *name)

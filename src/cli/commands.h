@@ -32,6 +32,7 @@ struct command_table {
 	const struct command *commands;
 	size_t count;
 	const char *trailer; /* printed at the end of --help; may be NULL */
+	int unknown;         /* exit status where there is no such command; 0: EXIT_CODE_TOOL */
 };
 
 /* NULL when there is none. */

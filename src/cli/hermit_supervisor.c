@@ -43,6 +43,7 @@ static const struct command_table table = {
 	.purpose = "Runs OCI containers deterministically.",
 	.commands = commands,
 	.count = ARRAY_SIZE(commands),
+	.unknown = 3, /* as runc */
 	.trailer = "'hermit-supervisor --usage' lists the global options, 'hermit-supervisor help COMMAND' says more about a "
 		   "command,\n'hermit-supervisor --config FILE --help' lists the options of a run.\n",
 };

@@ -51,8 +51,19 @@ for whom in supervisor guardian init; do
 	until_true is_gone "$(field "kill-$whom" .supervisor.pid)"
 	until_true is_gone "$(field "kill-$whom" .guardian.pid)"
 	ok "$whom killed: nobody stays" is_gone "$(field "kill-$whom" .guardian.pid)"
+	case $whom in
+	init) why='it has ended' ;;
+	*) why="its supervisor, process $(field "kill-$whom" .supervisor.pid), or the guardian of that was killed, and the container with it" ;;
+	esac
 	run rt exec "kill-$whom" /bin/true
 	expect 255 "$whom killed: exec"
+	expect_err_has "cannot exec in a stopped container: 'kill-$whom' \($why; delete clears it\)" "$whom killed: exec"
+	for command in pause "kill" "events --stats" "update --pids-limit 10"; do
+		# shellcheck disable=SC2086 # words
+		run rt $command "kill-$whom"
+		expect 1 "$whom killed: $command"
+		expect_err_has "container not running: 'kill-$whom' \($why; delete clears it\)" "$whom killed: $command"
+	done
 	clear_one "kill-$whom" "$whom killed"
 	# the same before the start
 	rt create --bundle "kill-$whom.bundle" "kill-$whom" <in >created.out 2>&1
@@ -60,8 +71,12 @@ for whom in supervisor guardian init; do
 	kill -9 "$(field "kill-$whom" ".$whom.pid")"
 	until_true is_gone "$pid"
 	ok "$whom killed before the start: process 1 is gone" is_gone "$pid"
+	until_true is_gone "$(field "kill-$whom" .supervisor.pid)"
+	until_true status_is "kill-$whom" stopped
 	run rt start "kill-$whom"
 	expect 1 "$whom killed before the start: start"
+	[ $whom = init ] || why="its supervisor, process $(field "kill-$whom" .supervisor.pid), or the guardian of that was killed, and the container with it"
+	expect_err_has "cannot start a container that has stopped: 'kill-$whom' \($why; delete clears it\)" "$whom killed before the start: start"
 	clear_one "kill-$whom" "$whom killed before the start"
 done
 

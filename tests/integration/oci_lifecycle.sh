@@ -177,7 +177,7 @@ got hello
 term" "$(cat d.out)" "the signal was handled"
 run rt kill d
 expect 1 "kill of a stopped container"
-expect_err_has 'container not running' "kill of a stopped container"
+expect_err_has "container not running: '[^']+' \(it has ended; delete clears it\)" "kill of a stopped container"
 run rt kill --all d 9
 expect 0 "kill --all of a stopped container"
 run rt kill d NOSUCH
@@ -231,6 +231,7 @@ usage "exec: unrecognized option '--nosuch'" exec --nosuch x /bin/true
 usage "start: the id of a container is missing: any name for a new one; 'hermit-supervisor list' shows those that there are" start
 usage "update: --memory: 'abc' is no such value" update --memory=abc x
 usage "there is no command 'nosuch'" nosuch
+expect 3 "an unknown command"
 usage "--cgroup-manager: 'x' is none of cgroupfs, systemd, disabled" --cgroup-manager x list
 rm -f log
 run rt --log log state --nosuch x

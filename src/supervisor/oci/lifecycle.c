@@ -23,9 +23,20 @@ void cleanup_cgroup(struct cgroup **cgroup)
 	cgroup_free(*cgroup);
 }
 
-int container_not_running(struct error *err)
+/* Untrapped ones are not supervised when they run. */
+static bool was_killed(const struct state_dir *dir, const struct oci_runtime_state *state)
 {
-	return error_set(err, ESRCH, "container not running");
+	bool supervised = !state->untrapped || !state_dir_is_started(dir);
+
+	return supervised && state->supervisor.pid && !process_ref_lives(&state->supervisor) && !state_dir_is_ended(dir);
+}
+
+int container_has_stopped(const struct state_dir *dir, const struct oci_runtime_state *state, const char *sentence, struct error *err)
+{
+	if (was_killed(dir, state))
+		return error_set(err, ESRCH, "%s: '%s' (its supervisor, process %d, or the guardian of that was killed, and the container with it; delete clears it)",
+				 sentence, state->id, state->supervisor.pid);
+	return error_set(err, ESRCH, "%s: '%s' (it has ended; delete clears it)", sentence, state->id);
 }
 
 static int known_read(struct known *k, bool is_being_created, struct error *err)
@@ -121,9 +132,9 @@ int lifecycle_state(const struct runtime *rt, const char *id, struct oci_runtime
 
 /* ---- start ---- */
 
-static int check_startable(enum oci_status status, struct error *err)
+static int check_startable(const struct known *known, struct error *err)
 {
-	switch (status) {
+	switch (state_status(&known->state)) {
 	case OCI_CREATED:
 		return 0;
 	case OCI_PAUSED:
@@ -131,7 +142,7 @@ static int check_startable(enum oci_status status, struct error *err)
 	case OCI_RUNNING:
 		return error_set(err, EBUSY, "cannot start an already running container");
 	case OCI_STOPPED:
-		return error_set(err, ESRCH, "cannot start a container that has stopped");
+		return container_has_stopped(&known->dir, &known->state, "cannot start a container that has stopped", err);
 	case OCI_CREATING:
 	case OCI_STATUS_NONE:
 		break;
@@ -188,7 +199,7 @@ int lifecycle_start(const struct runtime *rt, const char *id, struct readiness *
 	*ret_status = EXIT_CODE_TOOL;
 	r = known_look(&known, rt, id, err); /* a hook may take its time: it can be looked at meanwhile, and killed */
 	if (r == 0)
-		r = check_startable(state_status(&known.state), err);
+		r = check_startable(&known, err);
 	if (r == 0)
 		r = start(&known, &readiness, ret_status, err);
 	if (r < 0)
@@ -223,12 +234,17 @@ int signal_parse(const char *text)
 	return -EINVAL;
 }
 
-static int signal_directly(const struct oci_runtime_state *state, int signo, struct error *err)
+static int not_running(const struct known *known, struct error *err)
 {
-	_cleanup_close_ int fd = process_ref_open(&state->init);
+	return container_has_stopped(&known->dir, &known->state, CONTAINER_NOT_RUNNING, err);
+}
+
+static int signal_directly(const struct known *known, int signo, struct error *err)
+{
+	_cleanup_close_ int fd = process_ref_open(&known->state.init);
 
 	if (fd < 0 || pidfd_send_signal(fd, signo, NULL, 0) < 0)
-		return fd < 0 || errno == ESRCH ? container_not_running(err) : error_errno(err, errno, "signal %d", signo);
+		return fd < 0 || errno == ESRCH ? not_running(known, err) : error_errno(err, errno, "signal %d", signo);
 	return 0;
 }
 
@@ -250,7 +266,7 @@ static int signal_all(const struct known *known, int signo, struct error *err)
 	if (signo == SIGKILL)
 		process_signal(&state->init, SIGKILL); /* with a pid namespace of its own that is all of them */
 	if (!cgroup)
-		return signo == SIGKILL ? 0 : signal_directly(state, signo, err);
+		return signo == SIGKILL ? 0 : signal_directly(known, signo, err);
 	r = cgroup_signal(cgroup, signo, err);
 	if (r == 0 && signo != SIGKILL)
 		(void)signal_through_supervisor(known, signo, true, &unread);
@@ -267,17 +283,17 @@ int lifecycle_kill(const struct runtime *rt, const char *id, int signo, bool all
 	if (r < 0)
 		return r;
 	if (state_status(&known.state) == OCI_STOPPED && !all)
-		return container_not_running(err);
+		return not_running(&known, err);
 	if (signo == SIGKILL)
 		container_thaw(&known.state);
 	if (all)
 		return signal_all(&known, signo, err);
 	if (signo == SIGKILL || known.state.untrapped || known.state.status == OCI_CREATED)
-		return signal_directly(&known.state, signo, err);
+		return signal_directly(&known, signo, err);
 	r = signal_through_supervisor(&known, signo, false, &failure);
 	if (r < 0 && !process_ref_lives(&known.state.init))
-		return container_not_running(err);
+		return not_running(&known, err);
 	if (r == -EBUSY)
 		return error_set(err, EBUSY, "%s", failure.text); /* nobody would notice it */
-	return r < 0 ? signal_directly(&known.state, signo, err) : 0;
+	return r < 0 ? signal_directly(&known, signo, err) : 0;
 }

@@ -160,20 +160,21 @@ static int choose_process(struct joining *j, struct error *err)
 
 /* ---- joining ---- */
 
-static int check_status(enum oci_status status, struct error *err)
+static int check_status(const struct joining *j, struct error *err)
 {
-	switch (status) {
+	switch (state_status(&j->state)) {
 	case OCI_RUNNING:
 	case OCI_CREATED:
 		return 0;
 	case OCI_PAUSED:
 		return error_set(err, EBUSY, "cannot exec in a paused container (use --ignore-paused to override)");
 	case OCI_CREATING:
+		return error_set(err, EAGAIN, "cannot exec in a container that is being created: '%s'", j->state.id);
 	case OCI_STOPPED:
 	case OCI_STATUS_NONE:
 		break;
 	}
-	return error_set(err, ESRCH, "cannot exec in a stopped container");
+	return container_has_stopped(&j->dir, &j->state, "cannot exec in a stopped container", err);
 }
 
 /* The filter has to be the one that the container's other processes have. */
@@ -226,7 +227,7 @@ static int open_container(const struct runtime *rt, struct joining *j, struct er
 	r = open_when_resumed(rt, j, err);
 	if (r < 0)
 		return r;
-	r = check_status(state_status(&j->state), err);
+	r = check_status(j, err);
 	if (r == 0)
 		r = load_options(j, err);
 	return r < 0 ? r : load_config(&j->dir, &j->cfg, err);

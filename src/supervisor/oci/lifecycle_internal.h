@@ -56,8 +56,9 @@ void known_close(struct known *k);
 #define _cleanup_known_ __attribute__((cleanup(known_close)))
 #define _cleanup_state_ __attribute__((cleanup(oci_runtime_state_free)))
 
-/* -ESRCH in the words that engines look for. */
-int container_not_running(struct error *err);
+/* -ESRCH of a container that has stopped: a sentence that engines look for, and whose container it is and why. */
+#define CONTAINER_NOT_RUNNING "container not running"
+int container_has_stopped(const struct state_dir *dir, const struct oci_runtime_state *state, const char *sentence, struct error *err);
 
 /* Nothing where it does not live. */
 void process_signal(const struct oci_process_ref *ref, int signo);

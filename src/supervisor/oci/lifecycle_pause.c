@@ -42,24 +42,23 @@ static int freeze(const struct cgroup *cgroup, bool frozen, struct error *err)
 	return cgroup ? cgroup_freeze(cgroup, frozen, err) : error_set(err, ENOTSUP, "there is no cgroup freezer here");
 }
 
-static int check_pausable(enum oci_status status, bool untrapped, struct error *err)
+static int check_pausable(const struct known *known, enum oci_status status, struct error *err)
 {
-	(void)untrapped;
 	if (status == OCI_PAUSED)
 		return error_set(err, EALREADY, "container already paused");
-	return status == OCI_RUNNING || status == OCI_CREATED ? 0 : container_not_running(err);
+	return status == OCI_RUNNING || status == OCI_CREATED ? 0 : container_has_stopped(&known->dir, &known->state, CONTAINER_NOT_RUNNING, err);
 }
 
-static int check_resumable(enum oci_status status, bool untrapped, struct error *err)
+static int check_resumable(const struct known *known, enum oci_status status, struct error *err)
 {
-	if (status == OCI_PAUSED || ((status == OCI_RUNNING || status == OCI_CREATED) && !untrapped))
+	if (status == OCI_PAUSED || ((status == OCI_RUNNING || status == OCI_CREATED) && !known->state.untrapped))
 		return 0;
 	return error_set(err, EINVAL, "container not paused");
 }
 
 /* What the two do: when they may, and with a supervisor. */
 static const struct pausing {
-	int (*check)(enum oci_status status, bool untrapped, struct error *err);
+	int (*check)(const struct known *known, enum oci_status status, struct error *err);
 	int (*trapped)(const struct known *known, const struct cgroup *cgroup, struct error *err);
 	bool frozen;
 } pausing = { check_pausable, pause_trapped, true },
@@ -84,7 +83,7 @@ static int change(const struct pausing *p, const struct runtime *rt, const char 
 	if (r < 0)
 		return r;
 	status = state_status(&known.state);
-	r = p->check(status, known.state.untrapped, err);
+	r = p->check(&known, status, err);
 	if (r < 0)
 		return r;
 	cgroup = cgroup_of_state(&known.state);

@@ -24,7 +24,7 @@ int lifecycle_update(const struct runtime *rt, const char *id, const struct oci_
 	if (r < 0)
 		return r;
 	if (state_status(&known.state) == OCI_STOPPED)
-		return container_not_running(err);
+		return container_has_stopped(&known.dir, &known.state, CONTAINER_NOT_RUNNING, err);
 	cgroup = cgroup_of_state(&known.state);
 	if (!cgroup)
 		return error_set(err, ENOTSUP, "the container has no cgroups");
@@ -34,17 +34,16 @@ int lifecycle_update(const struct runtime *rt, const char *id, const struct oci_
 
 int lifecycle_stats(const struct runtime *rt, const char *id, struct json_t **ret, struct error *err)
 {
-	_cleanup_state_ struct oci_runtime_state state = { 0 };
+	_cleanup_known_ struct known known = KNOWN_NONE;
 	_cleanup_cgroup_ struct cgroup *cgroup = NULL;
-	enum oci_status status;
 	int r;
 
-	r = lifecycle_state(rt, id, &state, &status, err);
+	r = known_look(&known, rt, id, err);
 	if (r < 0)
 		return r;
-	if (status == OCI_STOPPED)
-		return container_not_running(err);
-	cgroup = cgroup_of_state(&state);
+	if (state_status(&known.state) == OCI_STOPPED)
+		return container_has_stopped(&known.dir, &known.state, CONTAINER_NOT_RUNNING, err);
+	cgroup = cgroup_of_state(&known.state);
 	if (!cgroup)
 		return error_set(err, ENOTSUP, "the container has no cgroups");
 	*ret = usage_document(cgroup);

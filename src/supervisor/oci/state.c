@@ -282,6 +282,7 @@ int state_dir_write(const struct state_dir *dir, const struct oci_runtime_state 
 
 #define STARTED_FILE "started"
 #define UNMOUNTED_FILE "unmounted"
+#define ENDED_FILE "ended"
 
 static void mark(int dir_fd, const char *name)
 {
@@ -303,6 +304,16 @@ void state_mark_unmounted(int dir_fd)
 bool state_dir_is_unmounted(const struct state_dir *dir)
 {
 	return faccessat(dir->fd, UNMOUNTED_FILE, F_OK, 0) == 0;
+}
+
+void state_mark_ended(int dir_fd)
+{
+	mark(dir_fd, ENDED_FILE);
+}
+
+bool state_dir_is_ended(const struct state_dir *dir)
+{
+	return faccessat(dir->fd, ENDED_FILE, F_OK, 0) == 0;
 }
 
 bool state_dir_is_started(const struct state_dir *dir)

@@ -80,6 +80,10 @@ bool state_dir_is_started(const struct state_dir *dir);
 void state_mark_unmounted(int dir_fd);
 bool state_dir_is_unmounted(const struct state_dir *dir);
 
+/* And of the end: without it a supervisor that is gone was killed. */
+void state_mark_ended(int dir_fd);
+bool state_dir_is_ended(const struct state_dir *dir);
+
 /* -ENOENT without a message when there is no state.json yet. */
 int state_dir_read(const struct state_dir *dir, struct oci_runtime_state *state, struct error *err);
 

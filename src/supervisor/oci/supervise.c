@@ -50,6 +50,7 @@ struct supervisor {
 	int hook;     /* a duplicate of that while it is in its hook, for whose end the starter waits; or -1 */
 	int init_pid, init_pidfd;
 	bool paused;  /* before the engine is there */
+	bool killed;  /* the run has been ended from outside */
 	struct joiner joiner;
 };
 
@@ -177,6 +178,8 @@ static int wait_for_start(struct supervisor *s, struct error *err)
 			continue;
 		if (polls[1].revents || polls[2].revents) {
 			(void)end_hook(s, err); /* perhaps it says why */
+			if (!polls[2].revents)
+				state_mark_ended(s->request->dir_fd);
 			return -ESRCH;
 		}
 		if (polls[3].revents) {
@@ -359,6 +362,7 @@ static int on_signal(void *arg, struct run *run, int signo, struct error *err)
 
 	if (signo == GUARDIAN_DIED || signo == SIGTERM) {
 		log_error("ended from outside, by signal %d", signo);
+		s->killed = true;
 		return 1;
 	}
 	if (signo != REQUEST_CAME)
@@ -468,6 +472,8 @@ static void run_trapped(struct supervisor *s)
 	answer_starter(s, &err, ob.result.exit_code);
 	if (s->joiner.connection >= 0)
 		control_answer(s->joiner.connection, &err, ob.result.exit_code);
+	if (!s->killed)
+		state_mark_ended(s->request->dir_fd);
 	container_destroy(s->request->container);
 	end_shared_root(s, &shared);
 }
