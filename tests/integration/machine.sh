@@ -249,7 +249,7 @@ hosts=$(find /proc/irq /proc/bus /proc/acpi /proc/driver /proc/fs /proc/tty/driv
 	/proc/sys/fs/xfs 2>/dev/null | grep -vx '/proc/fs\|/proc/tty/driver')
 # shellcheck disable=SC2016,SC2086 # for the guest's shell; a list of names
 hermit_run -- sh -c 'ls -d "$@" 2>&1 | grep -v "No such file"; true' sh $hosts \
-	/proc/config.gz /proc/kcore /proc/mdstat /proc/mtrr /proc/fb /proc/self/no-such /proc/thread-self/no-such /proc/fs/ext4 /proc/config.gz/below
+	/proc/config.gz /proc/kcore /proc/mdstat /proc/mtrr /proc/fb /proc/self/no-such /proc/thread-self/no-such /proc/fs/ext4 /proc/config.gz/below //proc/config.gz /.//./proc/config.gz
 expect_out "" "files of what the host has are not there"
 checks=$((checks + 1))
 ! grep "not modelled: /" "$work/err" || fail "files of what the host has: some nobody models"

@@ -21,6 +21,7 @@
 
 #include "backend/notify/identity.h"
 #include "base/cleanup.h"
+#include "base/path.h"
 
 enum { PATH_SIZE = 4096 };
 
@@ -285,12 +286,13 @@ static int look_up_on_procfs(const struct notify *n, const struct identity *iden
 /* "/proc/self/x" as the task means it: "/proc/2/x". False when the path is not on procfs at its usual place. */
 static bool name_for_others(const struct notify *n, pid_t tid, const char *path, char *buf, size_t size)
 {
-	static const char place[] = "/proc/";
+	static const char place[] = "proc/";
 	struct proc_ids ids;
 	const char *below;
 	int len;
 
-	if (strcmp(path, "/proc") == 0) {
+	path = path_behind_root(path);
+	if (strcmp(path, "proc") == 0) {
 		(void)snprintf(buf, size, "/proc");
 		return true;
 	}

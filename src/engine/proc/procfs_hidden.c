@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "engine/engine_internal.h"
 #include "engine/files/fdtable.h"
 #include "engine/files/paths.h"
@@ -66,15 +67,16 @@ size_t procfs_hidden(struct engine *e, const struct task *t, const char *directo
 static bool starts_in_procfs(struct engine *e, struct task *t, const struct guest_path *path, char directory[PATH_MAX], const char **ret_rest)
 {
 	static const char proc[] = "/proc";
+	const char *name = path_behind_root(path->text);
 	const struct fd_info *info;
 	int handle, r;
 
 	*ret_rest = path->text;
 	if (path->text[0] == '/') {
-		if (strncmp(path->text, "/proc/", sizeof(proc)) != 0)
+		if (strncmp(name, "proc/", sizeof(proc) - 1) != 0)
 			return false;
 		memcpy(directory, proc, sizeof(proc));
-		*ret_rest = path->text + sizeof(proc);
+		*ret_rest = name + sizeof(proc) - 1;
 		return true;
 	}
 	if (path->dirfd == AT_FDCWD || fdtable_info(e, t, path->dirfd, &info) < 0 || info->kind != FD_PROC || !e->g->ops->handle_object)
