@@ -72,6 +72,7 @@ struct engine {
 	bool terminals_dirty; /* something may be under way in one */
 	bool terminals_echo;  /* and may be echoed */
 	bool signals_dirty;   /* some process has signals_dirty set */
+	bool stops_itself;    /* the guest has sent SIGSTOP, or had it sent: else a pending one is the outside's (signals_note_sent()) */
 	uint64_t next_deadline_ns; /* lower bound of the deadlines of blocked tasks */
 	unsigned n_adrift;
 	bool ended;
@@ -182,6 +183,9 @@ int wait_with_sigmask(struct engine *e, struct task *t, uint64_t mask_addr);
 int random_to_guest(struct engine *e, struct task *t, uint64_t addr, uint64_t len, uint64_t *ret_done);
 
 /* Lets go of what was kept for the task until its next event. */
+/* The guest sends this signal, or has asked for it to be sent later. */
+void signals_note_sent(struct engine *e, int signo);
+
 void task_release_hold(struct engine *e, struct task *t);
 
 /* Guest operations, shortened. */

@@ -29,10 +29,18 @@ void signals_changed(struct engine *e, struct process *p)
 	e->signals_dirty = true;
 }
 
-/* Of the pending ones, those that would do something if they were delivered. */
-static uint64_t effective(const struct signal_state *s, uint64_t pending, uint64_t mask)
+void signals_note_sent(struct engine *e, int signo)
 {
-	return pending & ~mask & ~signal_state_ignored(s);
+	e->stops_itself |= signo == SIGSTOP;
+}
+
+/*
+ * Of the pending ones, those that would do something if they were delivered. kill -STOP from outside does nothing to who is parked: the backend keeps it from
+ * all of them, and nobody is taken out of a call for it.
+ */
+static uint64_t effective(const struct engine *e, const struct signal_state *s, uint64_t pending, uint64_t mask)
+{
+	return pending & ~mask & ~signal_state_ignored(s) & ~(e->stops_itself ? 0 : BIT(SIGSTOP));
 }
 
 int signals_deliverable(struct engine *e, struct task *t, const uint64_t *mask, bool *ret_deliverable)
@@ -46,7 +54,7 @@ int signals_deliverable(struct engine *e, struct task *t, const uint64_t *mask, 
 		return 0;
 	if (r < 0)
 		return r;
-	*ret_deliverable = effective(&s, s.thread_pending | s.process_pending, mask ? *mask : s.blocked) != 0;
+	*ret_deliverable = effective(e, &s, s.thread_pending | s.process_pending, mask ? *mask : s.blocked) != 0;
 	return 0;
 }
 
@@ -54,7 +62,7 @@ bool signals_pending(struct engine *e, struct task *t)
 {
 	struct signal_state s;
 
-	return e->g->ops->signal_state(e->g, t->id, &s) < 0 || effective(&s, s.thread_pending | s.process_pending, s.blocked);
+	return e->g->ops->signal_state(e->g, t->id, &s) < 0 || effective(e, &s, s.thread_pending | s.process_pending, s.blocked);
 }
 
 /* Signals that are pending for the process and that some thread has been woken for are in *taken. */
@@ -69,8 +77,8 @@ static int wake_thread(struct engine *e, struct task *t, uint64_t *taken)
 		return r == -ESRCH ? 0 : r;
 	if (t->wait.has_sigmask)
 		s.blocked = t->wait.sigmask;
-	mine = effective(&s, s.thread_pending, s.blocked) | (s.thread_pending & t->wait.sigwanted);
-	shared = (effective(&s, s.process_pending, s.blocked) | (s.process_pending & t->wait.sigwanted)) & ~*taken;
+	mine = effective(e, &s, s.thread_pending, s.blocked) | (s.thread_pending & t->wait.sigwanted);
+	shared = (effective(e, &s, s.process_pending, s.blocked) | (s.process_pending & t->wait.sigwanted)) & ~*taken;
 	if ((s.thread_pending | s.process_pending) & t->wait.signalfds)
 		return task_wake(e, t, WAKE_READY);
 	if (!mine && !shared)

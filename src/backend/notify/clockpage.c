@@ -68,18 +68,34 @@ static int answer(struct notify *n, const struct notify_task *t, bool first)
 	return r < 0 ? r : 1;
 }
 
-/* Answers the calls of the code. 0, or -ESRCH when the task died on the way. */
-static int answer_calls(struct notify *n, const struct notify_task *t)
+/*
+ * The code has stopped on the way, or at its end: 1. Signals are blocked, but nobody can block SIGSTOP, and SIGCONT gives a stop without a signal; the
+ * former is kept back until the end (*ret_stop).
+ */
+static int pass_stop(const struct notify_task *t, int status, bool *ret_stop)
 {
+	if (status >> 16 == 0 && WSTOPSIG(status) == SIGTRAP)
+		return 1;
+	if (status >> 16 == 0 && WSTOPSIG(status) == SIGSTOP)
+		*ret_stop = true;
+	else if (status >> 16 != PTRACE_EVENT_STOP)
+		return -EPROTO;
+	return companion_go(t->tid, 0);
+}
+
+/* Answers the calls of the code. 0, or -ESRCH when the task died on the way. */
+static int answer_calls(struct notify *n, const struct notify_task *t, bool *ret_stop)
+{
+	enum { LOOK_MS = 1 }; /* a task that stops makes no call */
 	struct pollfd fds[2] = {
 		{ .fd = t->cookie.listener, .events = POLLIN },
 		{ .fd = handles_pidfd(n, t->tid), .events = POLLIN },
 	};
-	int answered = 0, r;
+	int answered = 0, status, r;
 
 	while (answered < MAPPING_CALLS) {
 		fds[0].revents = fds[1].revents = 0;
-		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+		if (poll(fds, 2, LOOK_MS) < 0 && errno != EINTR)
 			return -errno;
 		if (fds[1].revents)
 			return -ESRCH;
@@ -87,24 +103,34 @@ static int answer_calls(struct notify *n, const struct notify_task *t)
 		if (r < 0)
 			return r;
 		answered += r;
+		r = !fds[0].revents ? look_has_stopped(t, &status) : 0;
+		if (r > 0)
+			r = pass_stop(t, status, ret_stop);
+		if (r != 0)
+			return r < 0 ? r : -EPROTO;
 	}
 	return 0;
 }
 
 /* Waits for the trap at the code's end; a death is left for wait.c to find. */
-static int await_trap(pid_t tid)
+static int await_trap(const struct notify_task *t, bool *ret_stop)
 {
-	siginfo_t info = { 0 };
-	int status;
+	int r = 0, status;
 
-	while (waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL) < 0)
-		if (errno != EINTR)
-			return -errno;
-	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
-		return -ESRCH;
-	if (waitpid(tid, &status, __WALL) != tid)
-		return -ESRCH;
-	return WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP && status >> 16 == 0 ? 0 : -EPROTO;
+	while (r == 0) {
+		r = companion_await(t->tid, &status);
+		if (r <= 0)
+			return r < 0 ? r : -ESRCH;
+		r = pass_stop(t, status, ret_stop);
+	}
+	return r < 0 ? r : 0;
+}
+
+static int stop_again(struct notify *n, const struct notify_task *t)
+{
+	const siginfo_t info = { .si_signo = SIGSTOP, .si_code = SI_USER };
+
+	return look_send_again(n, t, &info);
 }
 
 int clockpage_map(struct notify *n, const struct notify_task *t, uint64_t code)
@@ -112,6 +138,7 @@ int clockpage_map(struct notify *n, const struct notify_task *t, uint64_t code)
 	/* Signals wait meanwhile, but for the trap at the end, which the kernel would not leave blocked. */
 	const uint64_t all_others = ~(1ull << (SIGTRAP - 1));
 	struct user_regs_struct saved, regs;
+	bool stop = false;
 	uint64_t blocked;
 	int r;
 
@@ -126,13 +153,15 @@ int clockpage_map(struct notify *n, const struct notify_task *t, uint64_t code)
 	regs.rip = code;
 	if (ptrace(PTRACE_SETREGS, t->tid, NULL, &regs) < 0 || ptrace(PTRACE_CONT, t->tid, NULL, NULL) < 0)
 		return -errno;
-	r = answer_calls(n, t);
+	r = answer_calls(n, t, &stop);
 	if (r == 0)
-		r = await_trap(t->tid);
+		r = await_trap(t, &stop);
 	if (r < 0)
 		return r;
 	if (ptrace(PTRACE_GETREGS, t->tid, NULL, &regs) < 0 || ptrace(PTRACE_SETREGS, t->tid, NULL, &saved) < 0)
 		return -errno;
 	r = companion_set_blocked(t->tid, blocked);
+	if (r == 0 && stop)
+		r = stop_again(n, t);
 	return r < 0 ? r : regs.rax == CLOCK_PAGE_ADDRESS;
 }

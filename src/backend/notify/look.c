@@ -24,7 +24,9 @@ static int get_registers(pid_t tid, struct user_regs_struct *ret_regs)
 	return ptrace(PTRACE_GETREGS, tid, NULL, ret_regs) < 0 ? -errno : 0;
 }
 
-/* A signal would be delivered on the way. What is ignored the kernel would have dropped, but for the tracer. */
+#define STOP_BIT (1ull << (SIGSTOP - 1))
+
+/* A signal would be delivered on the way. What is ignored the kernel would have dropped, but for the tracer; a stop is put off (park_again()). */
 static int check_no_signal(struct notify *n, int task)
 {
 	struct signal_state state;
@@ -33,7 +35,7 @@ static int check_no_signal(struct notify *n, int task)
 	r = notify_signal_state(&n->guest, task, &state);
 	if (r < 0)
 		return r;
-	return (state.thread_pending | state.process_pending) & ~state.blocked & ~signal_state_ignored(&state) ? -EBUSY : 0;
+	return (state.thread_pending | state.process_pending) & ~state.blocked & ~signal_state_ignored(&state) & ~STOP_BIT ? -EBUSY : 0;
 }
 
 /* Takes a stop; *ret_status as from wait(2). A death is left for notify_reap(). */
@@ -74,8 +76,7 @@ static int look_at_listener(const struct notify_task *t, struct user_regs_struct
 	return r < 0 ? r : look;
 }
 
-/* Has it stopped meanwhile? 1 with its status, 0, or -ESRCH. */
-static int has_stopped(const struct notify_task *t, int *ret_status)
+int look_has_stopped(const struct notify_task *t, int *ret_status)
 {
 	siginfo_t info = { 0 };
 	int r;
@@ -112,7 +113,7 @@ static int await_call(struct notify *n, struct notify_task *t, int *ret_status)
 		if (fds[0].revents) {
 			r = listener_receive(n, t->cookie.listener, &tid, &t->cookie, &event);
 		} else {
-			r = has_stopped(t, ret_status);
+			r = look_has_stopped(t, ret_status);
 			if (r > 0)
 				return 1;
 		}
@@ -178,9 +179,20 @@ static int park_again(struct notify *n, struct notify_task *t, int status, int (
 			r = await_call(n, t, &status);
 	} while (r > 0);
 	for (size_t i = 0; r == 0 && i < held.n; i++)
-		r = notify_signal_send(&n->guest, t->number, held.infos[i].si_code == SI_TKILL, &held.infos[i]);
+		r = look_send_again(n, t, &held.infos[i]);
 	free(held.infos);
 	return r;
+}
+
+int look_send_again(struct notify *n, const struct notify_task *t, const siginfo_t *info)
+{
+	struct signal_state state;
+	int r;
+
+	r = notify_signal_state(&n->guest, t->number, &state);
+	if (r == 0 && info->si_signo == SIGSTOP && (state.process_pending | state.thread_pending) >> (SIGCONT - 1) & 1)
+		return 0;
+	return r < 0 ? r : notify_signal_send(&n->guest, t->number, info->si_code == SI_TKILL, info);
 }
 
 typedef int stopped_fn(pid_t tid, void *arg);

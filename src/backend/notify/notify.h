@@ -466,6 +466,10 @@ int look_registers(struct notify *n, int task, struct user_regs_struct *ret_regs
  * again, under another cookie. Signals that come meanwhile wait until it is. -ESRCH: it is dying.
  */
 int look_follow_call(struct notify *n, struct notify_task *t);
+/* Has the task, which runs, stopped meanwhile? 1 with its status, 0, or -ESRCH. */
+int look_has_stopped(const struct notify_task *t, int *ret_status);
+/* A signal that was kept back goes on its way again, unless it is a stop that SIGCONT has taken back meanwhile. */
+int look_send_again(struct notify *n, const struct notify_task *t, const siginfo_t *info);
 
 /* --- backtrace.c --- */
 int notify_backtrace(struct guest *g, int task, char **ret_text);

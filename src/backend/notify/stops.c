@@ -187,6 +187,33 @@ static int drop_signal(struct notify_task *t)
 	return companion_go(t->tid, 0);
 }
 
+/*
+ * kill -STOP from outside of the container. Whoever has the turn keeps it and stands still until SIGCONT comes, and so does the run: a machine that is slow for
+ * a while, which nobody in it can tell. Let to the kernel the stop would be seen, by the parent and in interrupted calls, and the others would go on
+ * meanwhile: another run. Those without the turn come to their stop with their next one, unless SIGCONT has taken it back by then.
+ */
+static bool is_stop_from_outside(const siginfo_t *info)
+{
+	return info->si_signo == SIGSTOP && info->si_code == SI_USER && info->si_pid == 0;
+}
+
+/* The signal is dropped; before any more code the task stops in the way in which one can listen for SIGCONT. */
+static int freeze(struct notify_task *t)
+{
+	int r = companion_interrupt(t->tid);
+
+	t->frozen = true;
+	return r < 0 ? r : drop_signal(t);
+}
+
+static bool stays_frozen(struct notify *n, const struct notify_task *t)
+{
+	struct signal_state state;
+
+	return t->frozen && notify_signal_state(&n->guest, t->number, &state) == 0 &&
+	       !((state.process_pending | state.thread_pending) >> (SIGCONT - 1) & 1);
+}
+
 int notify_signal_taken(struct guest *g, int task, siginfo_t *info)
 {
 	struct notify_task *t = notify_find(g, task);
@@ -215,6 +242,8 @@ static int on_signal(struct notify *n, struct notify_task *t)
 	event.siginfo = t->siginfo;
 	if (!restore_contents(n, t, &event.siginfo) && is_dropped(n, t, &event.siginfo))
 		return drop_signal(t);
+	if (is_stop_from_outside(&event.siginfo))
+		return freeze(t);
 	return notify_report(n, t, &event);
 }
 
@@ -244,9 +273,12 @@ static int on_trap(struct notify *n, struct notify_task *t)
 
 	if (t->where == WHERE_LISTEN)
 		return notify_report(n, t, &event);
+	if (stays_frozen(n, t))
+		return companion_listen(t->tid);
 	if (t->expect == EXPECT_DONE)
 		return on_done(n, t);
-	if (t->expect == EXPECT_POINT) {
+	if (t->expect == EXPECT_POINT || t->frozen) {
+		t->frozen = false;
 		t->expect = EXPECT_NOTHING;
 		return points_go(n, t);
 	}

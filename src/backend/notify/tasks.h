@@ -107,6 +107,7 @@ struct notify_task {
 	int call_nr;             /* of the last call */
 	bool passed;             /* the kernel runs that, and nothing has been reported since */
 	int repeats;             /* a signal that is dropped has broken that off: this one comes in its place; 0: no */
+	bool frozen;             /* stopped from outside: nobody hears of it, it runs as slowly as that (stops.c) */
 	siginfo_t siginfo;       /* EVENT_SIGNAL: as the kernel has it */
 	struct {
 		struct insn_site site;

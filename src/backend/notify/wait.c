@@ -240,12 +240,12 @@ int notify_take(struct notify *n, const struct pollfd *fds)
 	return r < 0 ? r : 0;
 }
 
-/* Nobody runs: then there is nobody to watch. */
+/* Nobody runs, or whoever does is stopped from outside: then there is nobody to watch. */
 static bool is_watched(struct notify *n)
 {
 	const struct notify_task *t = notify_find(&n->guest, n->running);
 
-	return t && t->where == WHERE_RUNNING;
+	return t && t->where == WHERE_RUNNING && !t->frozen;
 }
 
 int notify_look_for_signals(struct notify *n)
@@ -262,7 +262,7 @@ int notify_look_for_signals(struct notify *n)
 			continue; /* its end will be reported */
 		pending = procfs_field(text, "ShdPnd");
 		blocked = procfs_field(text, "SigBlk");
-		if (pending && blocked && strtoull(pending, NULL, 16) & ~strtoull(blocked, NULL, 16))
+		if (pending && blocked && strtoull(pending, NULL, 16) & ~strtoull(blocked, NULL, 16) & ~(1ull << (SIGSTOP - 1))) /* no key sends that */
 			return queue_push(&n->queue, &event);
 	}
 	return 0;

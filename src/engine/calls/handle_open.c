@@ -4,14 +4,11 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
-#include <utlist.h>
 
 #include "engine/engine_internal.h"
 #include "engine/calls/handlers.h"
 #include "engine/files/fifo.h"
 #include "engine/files/paths.h"
-#include "engine/wait.h"
-
 
 static int open_done(struct engine *e, struct task *t, int dirfd, uint64_t path_addr, int flags, struct verdict *v)
 {

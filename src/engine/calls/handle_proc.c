@@ -36,6 +36,7 @@ static int start_clone(struct engine *e, struct task *t, struct verdict *v, uint
 		return r < 0 ? r : verdict_errno(v, EAGAIN);
 	t->clone_flags = flags;
 	t->clone_exit_signal = exit_signal;
+	signals_note_sent(e, exit_signal);
 	t->clone_child_tid = child_tid;
 	t->call.no_return = true;
 	return verdict_continue(v);

@@ -95,6 +95,7 @@ int handle_sig_kill(struct engine *e, struct task *t, struct verdict *v)
 		v->kind = VERDICT_GO;
 		return 0;
 	}
+	signals_note_sent(e, signo);
 	if (signo == SIGKILL || signo == SIGCONT)
 		return verdict_hook(v);
 	signals_changed(e, p);
