@@ -290,6 +290,28 @@ static void limited(int option, int value)
 	close(listens);
 }
 
+/* The same while it waits. */
+static void limited_late(void)
+{
+	int first, listens = full_listener(&first), fd = begin(SOCK_NONBLOCK), value = 0;
+	struct pollfd look = { fd, POLLOUT, 0 };
+	socklen_t len = sizeof(value);
+
+	SAME("no limit: %s", RESULT(setsockopt(fd, IPPROTO_TCP, TCP_SYNCNT, &value, sizeof(value))));
+	value = 1;
+	SAME("a limit: %s", RESULT(setsockopt(fd, IPPROTO_TCP, TCP_SYNCNT, &value, sizeof(value))));
+	SAME("short: %s", RESULT(setsockopt(fd, IPPROTO_TCP, TCP_SYNCNT, &value, 1)));
+	value = 9;
+	MUST(getsockopt(fd, IPPROTO_TCP, TCP_SYNCNT, &value, &len));
+	SAME("reads %d", value);
+	MUST(poll(&look, 1, -1));
+	SAME("limited late: error %d, soon %d", socket_error(fd), vm_now() - start < 60000000000ull);
+	SHOWN("after %llu", (unsigned long long)(vm_now() - start));
+	close(fd);
+	close(first);
+	close(listens);
+}
+
 /* Sending that connects (MSG_FASTOPEN), by each call that sends: what it answers is in *ret_len, too, of sendmmsg. */
 static long fast(int how, int fd, const char *text, int flags, unsigned *ret_len)
 {
@@ -470,6 +492,7 @@ int main(void)
 	disturbed(true);
 	limited(TCP_SYNCNT, 1);
 	limited(TCP_USER_TIMEOUT, 1500);
+	limited_late();
 	fast_in_all_ways();
 	if (getenv("VM_CALLS_REFUSED")) /* not natively */
 		never();

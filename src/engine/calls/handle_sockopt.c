@@ -175,6 +175,23 @@ bool socket_option_get(const struct socket_note *note, int name, void *ret_value
 	return false;
 }
 
+/* The kernel has another value meanwhile, so that it does not give up by its own clock. 1: answered, 0: it is the kernel's to set, or -errno. */
+static int set_count(struct engine *e, struct task *t, const struct fd_info *info, struct verdict *v)
+{
+	const uint64_t *a = t->call.args;
+	int count, r;
+
+	if ((int)a[1] != IPPROTO_TCP || (int)a[2] != TCP_SYNCNT || (int)a[4] < (int)sizeof(count) || !connecting_count(e, info, &count))
+		return 0;
+	r = guest_read(e, t, a[3], &count, sizeof(count));
+	if (r == 0)
+		r = connecting_set_count(e, info, count);
+	if (r < 0 && r != -EFAULT && r != -EINVAL)
+		return r;
+	(void)verdict_return(v, r);
+	return 1;
+}
+
 int handle_net_setsockopt(struct engine *e, struct task *t, struct verdict *v)
 {
 	bool timed, answered = false;
@@ -184,6 +201,10 @@ int handle_net_setsockopt(struct engine *e, struct task *t, struct verdict *v)
 	if (netlink_serves(e, t, (int)t->call.args[0], &info))
 		return netlink_setsockopt(e, t, info, v);
 	r = fdtable_info(e, t, (int)t->call.args[0], &info);
+	if (r == 0 && !t->call.done)
+		r = set_count(e, t, info, v);
+	if (r > 0)
+		return 0;
 	timed = r == 0 && socket_option_is_timed(info, (int)t->call.args[1], (int)t->call.args[2]);
 	if (!timed && !socket_option_is_noted((int)t->call.args[1], (int)t->call.args[2]))
 		return verdict_continue(v);

@@ -288,6 +288,18 @@ bool connecting_count(struct engine *e, const struct fd_info *info, int *ret_cou
 	return c;
 }
 
+int connecting_set_count(struct engine *e, const struct fd_info *info, int count)
+{
+	struct connecting *c = find(e, info);
+
+	if (!c)
+		return -ENOENT;
+	if (count < 1 || count > PATIENTLY) /* MAX_TCP_SYNCNT */
+		return -EINVAL;
+	c->count = count;
+	return 0;
+}
+
 /* What the kernel says when it is over: who asks for it anew would begin the next one. */
 static int end_badly(struct engine *e, struct connecting *c, int handle)
 {

@@ -34,6 +34,8 @@ bool connecting_take_timeout(struct engine *e, const struct fd_info *info);
 
 /* TCP_SYNCNT as the guest has it, of a socket that waits; false: it is as it reads. */
 bool connecting_count(struct engine *e, const struct fd_info *info, int *ret_count);
+/* The guest sets it while the socket waits. 0, -EINVAL; -ENOENT: it does not wait. */
+int connecting_set_count(struct engine *e, const struct fd_info *info, int count);
 
 void connecting_deinit(struct engine *e);
 
