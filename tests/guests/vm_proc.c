@@ -408,7 +408,7 @@ static void not_listed(void)
 	static const char *const names[] = {
 		"/proc/no-such", "/proc/config.gz", "/proc/kcore", "/proc/mdstat", "/proc/fb", "/proc/mtrr", "/proc/acpi", "/proc/irq", "/proc/irq/0",
 		"/proc/bus/input/devices", "/proc/driver/rtc", "/proc/tty/driver/serial", "/proc/fs/ext4", "/proc/sys/net/netfilter", "/proc/self/no-such",
-		"/proc/thread-self/no-such", "/proc//config.gz", "/proc/./irq/./0", "/proc/config.gz/below",
+		"/proc/thread-self/no-such", "/proc//config.gz", "/proc/./irq/./0", "/proc/self/../config.gz", "/proc/tty/../irq", "/proc/config.gz/below",
 		"//proc/config.gz", "/.//./proc/mdstat",
 	};
 	int directory = (int)MUST(open("/proc", O_RDONLY | O_DIRECTORY));

@@ -432,7 +432,16 @@ Test(procfs, names_that_are_not_listed)
 		{ "/proc", "net/dev", 0 },
 		{ "/proc", "sys/net/bridge/bridge-nf-call-iptables", 14 },
 		{ "/proc", "sys/kernel/hostname", 0 },
-		{ "/proc", "tty/../config.gz", 0 }, /* not followed */
+		{ "/proc", "tty/../config.gz", 16 },
+		{ "/proc", "tty/../uptime", 0 },
+		{ "/proc", "self/../config.gz", 17 },
+		{ "/proc", "thread-self/../../no-such", 25 },
+		{ "/proc", "sys/kernel/../net/bridge", 24 },
+		{ "/proc", "../proc/config.gz", 0 }, /* not gone by: out of /proc, and behind links */
+		{ "/proc", "net/../config.gz", 0 },
+		{ "/proc", "self/cwd/../irq", 0 },
+		{ "/proc", "self/fd/3/../irq", 0 },
+		{ "/proc/2", "../irq", 6 },
 		{ "/proc/fs", "nfsd", 4 },
 		{ "/proc/2", "no-such", 7 },
 		{ "/proc/2/fd", "3", 0 },

@@ -101,7 +101,7 @@ bool procfs_lists(struct engine *e, const char *directory, const char *entry);
 
 /*
  * procfs_hidden.c: what listings do not show is not there by its name either, whatever the host has: ENOENT for every call with such a path. 1: that
- * is the verdict; 0, or -errno. Not for paths from a current directory in procfs, whose name nobody knows, and those with "..".
+ * is the verdict; 0, or -errno. Not for paths that come into procfs by a link or from a current directory there, whose name nobody knows.
  */
 int procfs_hide(struct engine *e, struct task *t, struct verdict *v);
 

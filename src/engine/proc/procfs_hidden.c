@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/path.h"
 #include "engine/engine_internal.h"
 #include "engine/files/fdtable.h"
@@ -27,6 +28,27 @@ static bool enter(const struct task *t, char *directory, size_t size, const char
 		entry = own;
 	}
 	return snprintf(directory + len, size - len, "/%s", entry) < (int)(size - len);
+}
+
+/* Goes up from a directory that surely is no link to somewhere else. False: not known where that leads. */
+static bool leave(char *directory)
+{
+	static const char *const links[] = { "cwd", "root", "exe", "net", "mounts" }, *const of_links[] = { "/fd", "/ns", "/map_files" };
+	char *last = strrchr(directory, '/');
+
+	if (!last || last == directory) /* out of /proc */
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
+		if (!strcmp(last + 1, links[i]))
+			return false;
+	*last = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(of_links); i++) {
+		const char *parent = strrchr(directory, '/');
+
+		if (parent && !strcmp(parent, of_links[i]))
+			return false;
+	}
+	return true;
 }
 
 /* Processes and threads come and go, and the kernel knows which there are. */
@@ -54,8 +76,10 @@ size_t procfs_hidden(struct engine *e, const struct task *t, const char *directo
 		entry[n] = '\0';
 		if (!strcmp(entry, "."))
 			continue;
-		if (!strcmp(entry, ".."))
+		if (!strcmp(entry, "..") && !leave(at))
 			return 0;
+		if (!strcmp(entry, ".."))
+			continue;
 		if (!is_number(entry) && !procfs_lists(e, at, entry))
 			return (size_t)(p - path) + n;
 		if (!enter(t, at, sizeof(at), entry))
@@ -105,6 +129,8 @@ static int hides(struct engine *e, struct task *t, struct guest_path *path)
 		return 0;
 	path->text[(size_t)(rest - path->text) + n] = '\0';
 	r = e->g->ops->path_info ? e->g->ops->path_info(e->g, t->id, path->dirfd, path->text, AT_SYMLINK_NOFOLLOW, &info) : -ENOENT;
+	if (r == -ENOTSUP && path->text[0] != '/') /* by way of procfs's own links: it depends on who asks. The directory is surely procfs's */
+		return 1;
 	return r == 0 ? info.kind == FD_PROC : r == -ENOMEM || r == -ESRCH ? r : 0;
 }
 
