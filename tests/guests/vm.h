@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -107,7 +108,10 @@ static inline void vm_until_sleeps(int pid, int tid)
 /* The last thing that each of them says: natively it is never the same twice, so that the driver's control is certain to vary. */
 static inline void vm_end(void)
 {
-	SHOWN("pid %d at %llu", (int)getpid(), (unsigned long long)vm_now());
+	uint64_t drawn = 0;
+
+	(void)getrandom(&drawn, sizeof(drawn), 0);
+	SHOWN("pid %d draws %016llx", (int)getpid(), (unsigned long long)drawn);
 }
 
 #endif

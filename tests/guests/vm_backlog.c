@@ -496,6 +496,7 @@ int main(void)
 	fast_in_all_ways();
 	if (getenv("VM_CALLS_REFUSED")) /* not natively */
 		never();
+	SHOWN("at %llu", (unsigned long long)vm_now());
 	vm_end();
 	return 0;
 }

@@ -583,6 +583,7 @@ int main(int argc, char **argv)
 	urgent();
 	actions();
 	inside_handlers();
+	SHOWN("at %llu", (unsigned long long)vm_now());
 	vm_end();
 	return 0;
 }

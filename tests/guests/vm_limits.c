@@ -229,6 +229,7 @@ int main(void)
 	in_a_child("descriptors", descriptors);
 	in_a_child("processes", processes);
 	pipes();
+	SHOWN("at %llu", (unsigned long long)vm_now());
 	vm_end();
 	return 0;
 }

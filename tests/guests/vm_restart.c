@@ -657,6 +657,7 @@ int main(void)
 		check(&rows[i], 0);
 		check(&rows[i], SA_RESTART);
 	}
+	SHOWN("at %llu", (unsigned long long)vm_now());
 	vm_end();
 	return 0;
 }

@@ -247,6 +247,7 @@ int main(void)
 	wrong_ranges();
 	breakpoints();
 	nonsense();
+	SHOWN("at %llu", (unsigned long long)vm_now());
 	vm_end();
 	return 0;
 }

@@ -216,6 +216,7 @@ int main(void)
 	timed_waits();
 	descriptors();
 	records();
+	SHOWN("at %llu", (unsigned long long)vm_now());
 	vm_end();
 	return 0;
 }

@@ -276,6 +276,7 @@ int main(void)
 	not_allowed();
 	choice_of_thread();
 	groups();
+	SHOWN("at %llu", (unsigned long long)vm_now());
 	vm_end();
 	return 0;
 }

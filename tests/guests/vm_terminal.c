@@ -556,6 +556,7 @@ int main(void)
 	reads_in_background();
 	by_its_other_name();
 	spliced();
+	SHOWN("at %llu", (unsigned long long)vm_now());
 	vm_end();
 	return 0;
 }
