@@ -60,10 +60,10 @@ static int transfer_end(struct engine *e, struct task *t, int in, int64_t positi
 }
 
 /* Moves what goes now; call.progress counts. */
-static int move_pieces(struct engine *e, struct task *t, int in, const struct fd_info *out, struct verdict *v)
+static int move_pieces(struct engine *e, struct task *t, int in, const struct fd_info *out, bool nonblocking, struct verdict *v)
 {
 	bool terminal = terminals_is_own(out), master = terminals_is_master(out);
-	uint64_t piece = terminal ? TERMINAL_PIECE : PIECE;
+	uint64_t piece = TERMINAL_PIECE;
 	_cleanup_free_ unsigned char *buf = malloc(PIECE);
 	int64_t start = transfer_position(e, t, in), position;
 	uint64_t count = t->call.args[3], left;
@@ -79,14 +79,18 @@ static int move_pieces(struct engine *e, struct task *t, int in, const struct fd
 	for (;;) {
 		position = start + (int64_t)t->call.progress;
 		left = count - t->call.progress;
+		if (!terminal)
+			piece = socket_piece(e, t->wait.polls[0].handle, out, PIECE);
 		n = left ? e->g->ops->handle_read_at(e->g, in, buf, left < piece ? left : piece, position) : 0;
 		if (n < 0 && !t->call.progress)
 			return verdict_return(v, n);
 		if (n <= 0)
 			return transfer_end(e, t, in, position, v);
 		written = e->g->ops->handle_write(e->g, t->wait.polls[0].handle, buf, (size_t)n);
+		if (written == -EAGAIN && t->call.progress && (nonblocking || wait_interrupted(t)))
+			return transfer_end(e, t, in, position, v);
 		if (written == -EAGAIN)
-			return wait_interrupted(t) && t->call.progress ? transfer_end(e, t, in, position, v) : verdict_block(v);
+			return nonblocking ? verdict_errno(v, EAGAIN) : verdict_block(v);
 		if (written < 0)
 			return t->call.progress ? transfer_end(e, t, in, position, v) : verdict_continue(v);
 		t->call.progress += (uint64_t)written;
@@ -295,14 +299,14 @@ static int sendfile_to_pipe(struct engine *e, struct task *t, const struct side 
 }
 
 /* Out of a file. */
-static int sendfile_pieces(struct engine *e, struct task *t, const struct side *out, struct verdict *v)
+static int sendfile_pieces(struct engine *e, struct task *t, const struct side *out, bool nonblocking, struct verdict *v)
 {
 	int in, r;
 
 	in = e->g->ops->fd_borrow(e->g, t->id, (int)t->call.args[1]);
 	if (in < 0)
 		return in == -EBADF ? verdict_errno(v, EBADF) : in;
-	r = is_translated(e, t, &out->info) ? file_to_netlink(e, t, in, out, v) : move_pieces(e, t, in, &out->info, v);
+	r = is_translated(e, t, &out->info) ? file_to_netlink(e, t, in, out, v) : move_pieces(e, t, in, &out->info, nonblocking, v);
 	e->g->ops->handle_release(e->g, in);
 	return r;
 }
@@ -310,19 +314,18 @@ static int sendfile_pieces(struct engine *e, struct task *t, const struct side *
 /* When there is room for it. */
 static int sendfile_when_ready(struct engine *e, struct task *t, const struct side *out, struct verdict *v)
 {
-	int r = wait_fd(e, t, out->fd, POLLOUT);
+	int r = wait_fd(e, t, out->fd, POLLOUT), nonblocking;
 
-	if (r == 0 || r == 1) {
-		int nonblocking = wait_is_nonblocking(e, t);
-
-		if (nonblocking)
-			return nonblocking < 0 ? nonblocking : verdict_continue(v);
-	}
-	if (r <= 0)
-		return r == -EBADF ? verdict_continue(v) : r < 0 ? r : verdict_block(v);
+	if (r < 0)
+		return r == -EBADF ? verdict_continue(v) : r;
+	nonblocking = wait_is_nonblocking(e, t);
+	if (nonblocking && !(r && socket_has_packets(&out->info)))
+		return nonblocking < 0 ? nonblocking : verdict_continue(v);
+	if (nonblocking < 0 || r == 0)
+		return nonblocking < 0 ? nonblocking : verdict_block(v);
 	if (terminals_is_own(&out->info) && terminals_stop(e, t, &out->info, t->wait.polls[0].handle, true))
 		return verdict_continue(v);
-	return sendfile_pieces(e, t, out, v);
+	return sendfile_pieces(e, t, out, nonblocking, v);
 }
 
 int handle_io_sendfile(struct engine *e, struct task *t, struct verdict *v)
@@ -338,7 +341,7 @@ int handle_io_sendfile(struct engine *e, struct task *t, struct verdict *v)
 	if (fd_may_block(in.info.kind)) /* into anything but a pipe go things with positions only */
 		return out.info.kind == FD_PIPE ? sendfile_to_pipe(e, t, &in, &out, v) : verdict_continue(v);
 	if (is_translated(e, t, &out.info))
-		return sendfile_pieces(e, t, &out, v);
+		return sendfile_pieces(e, t, &out, false, v);
 	if (fd_may_block(out.info.kind) && !fd_never_waits(&out.info, POLLOUT))
 		return sendfile_when_ready(e, t, &out, v);
 	r = file_changed(e, out.info.dev, out.info.ino);
@@ -402,7 +405,8 @@ static int move_sure(struct engine *e, int in, int out, const struct fd_info *st
 	if (!buf)
 		return -ENOMEM;
 	for (*ret = 0; r == 0 && (left = len - (uint64_t)*ret) && both_ready(e, in, out); *ret += n) {
-		n = e->g->ops->handle_read(e->g, in, buf, left < sure ? left : sure);
+		n = (ssize_t)socket_piece(e, out, stream, sure);
+		n = e->g->ops->handle_read(e->g, in, buf, left < (uint64_t)n ? left : (uint64_t)n);
 		if (n > 0)
 			n = e->g->ops->handle_write(e->g, out, buf, (size_t)n);
 		if (n <= 0) {
@@ -437,6 +441,12 @@ static int pipe_to_stream(struct engine *e, struct task *t, const struct fd_info
 	return moved && moved != -EPIPE ? verdict_return(v, moved) : verdict_continue(v);
 }
 
+/* How much of a pipe the kernel may be left to move into a stream. */
+static uint64_t moved_at_once(struct engine *e, const struct fd_info *stream, uint64_t flags)
+{
+	return socket_has_packets(stream) && !(flags & SPLICE_F_MORE) ? SOCKET_PACKET_SURE : socket_takes_surely(e, stream);
+}
+
 int handle_io_splice(struct engine *e, struct task *t, struct verdict *v)
 {
 	uint64_t in_offset = t->call.args[1], out_offset = t->call.args[3], len = t->call.args[4], flags = t->call.args[5];
@@ -462,7 +472,7 @@ int handle_io_splice(struct engine *e, struct task *t, struct verdict *v)
 		return netlink_to_pipe(e, t, &in, out.fd, len, v);
 	if (is_translated(e, t, &out.info))
 		return pipe_to_netlink(e, t, in.fd, &out, len, v);
-	if (in.info.kind == FD_PIPE && (out.info.kind == FD_INET || out.info.kind == FD_UNIX) && len > socket_takes_surely(e, &out.info))
+	if (in.info.kind == FD_PIPE && (out.info.kind == FD_INET || out.info.kind == FD_UNIX) && len > moved_at_once(e, &out.info, flags))
 		return pipe_to_stream(e, t, &out.info, v);
 	return verdict_continue(v);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Writing and sending. The kernel does it, when there is room. Writes larger than what is sure to fit are done in pieces by us, so that a blocking
- * write returns what Linux would return, not what happened to fit.
+ * write returns what Linux would return, not what happened to fit; those to TCP that are more than one packet, so that each finds the answers to the one before.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +60,7 @@ int write_pieces(struct engine *e, struct task *t, const struct fd_info *info, c
 	int r;
 
 	while (t->call.progress < span->total) {
-		r = span_fetch(e, t, span, t->call.progress, buf, terminal ? TERMINAL_PIECE : sizeof(buf), &n);
+		r = span_fetch(e, t, span, t->call.progress, buf, terminal ? TERMINAL_PIECE : socket_piece(e, t->wait.polls[0].handle, info, sizeof(buf)), &n);
 		if (r == -EFAULT)
 			return t->call.progress ? verdict_return(v, (int64_t)t->call.progress) : verdict_errno(v, EFAULT);
 		if (r < 0)
@@ -89,12 +89,17 @@ int write_pieces(struct engine *e, struct task *t, const struct fd_info *info, c
 	return verdict_return(v, (int64_t)t->call.progress);
 }
 
-static bool fits_surely(struct engine *e, const struct fd_info *info, uint64_t total)
+/* `plainly`: there is no flag but of those that pieces know. */
+static bool fits_surely(struct engine *e, struct task *t, const struct fd_info *info, uint64_t total, bool plainly)
 {
+	uint64_t most;
+
 	if (info->kind == FD_PIPE)
 		return total <= PIPE_SURE;
-	if ((info->kind == FD_UNIX || info->kind == FD_INET) && info->sock_type == SOCK_STREAM)
-		return total <= socket_takes_surely(e, info);
+	if ((info->kind == FD_UNIX || info->kind == FD_INET) && info->sock_type == SOCK_STREAM) {
+		most = socket_takes_surely(e, info);
+		return total <= (plainly ? socket_piece(e, t->wait.polls[0].handle, info, most) : most);
+	}
 	if (terminals_is_own(info))
 		return total <= TERMINAL_SURE;
 	return true; /* message kinds go whole or not at all; others take what comes */
@@ -103,8 +108,8 @@ static bool fits_surely(struct engine *e, const struct fd_info *info, uint64_t t
 static int write_span(struct engine *e, struct task *t, int fd, const struct span *span, int msg_flags,
 		      struct verdict *v)
 {
+	bool plainly = !(msg_flags & ~(MSG_DONTWAIT | MSG_NOSIGNAL)), sure, pieces;
 	const struct fd_info *info;
-	bool sure;
 	int r;
 
 	r = fdtable_info(e, t, fd, &info);
@@ -121,23 +126,26 @@ static int write_span(struct engine *e, struct task *t, int fd, const struct spa
 		r = span->total ? file_changed(e, info->dev, info->ino) : 0;
 		return r < 0 ? r : verdict_continue(v);
 	}
-	if (!fd_may_block(info->kind) || fd_never_waits(info, POLLOUT) || msg_flags & MSG_DONTWAIT)
+	pieces = plainly && socket_has_packets(info) && span->total > SOCKET_PACKET_SURE;
+	if (!fd_may_block(info->kind) || fd_never_waits(info, POLLOUT) || (msg_flags & MSG_DONTWAIT && !pieces))
 		return verdict_continue(v);
-	sure = fits_surely(e, info, span->total);
 	if (t->call.progress)
 		return write_pieces(e, t, info, span, msg_flags, v);
 	r = wait_fd(e, t, fd, POLLOUT);
-	if (r == -EBADF || (r > 0 && sure))
-		return verdict_continue(v);
 	if (r < 0)
-		return r;
+		return r == -EBADF ? verdict_continue(v) : r;
+	sure = fits_surely(e, t, info, span->total, plainly);
+	if (r > 0 && sure)
+		return verdict_continue(v);
 	if (r == 0 || !sure) {
-		int nonblocking = wait_is_nonblocking(e, t);
+		int nonblocking = msg_flags & MSG_DONTWAIT ? 1 : wait_is_nonblocking(e, t);
 
 		if (nonblocking < 0)
 			return nonblocking;
-		if (nonblocking && !(r && terminals_is_own(info)))
+		if (nonblocking && !(r && (terminals_is_own(info) || pieces)))
 			return verdict_continue(v);
+		if (nonblocking)
+			msg_flags |= MSG_DONTWAIT;
 	}
 	if (r && terminals_is_own(info) && terminals_stop(e, t, info, t->wait.polls[0].handle, true))
 		return verdict_continue(v);
@@ -253,7 +261,7 @@ int handle_io_sendmsg(struct engine *e, struct task *t, struct verdict *v)
 		r = passed_note_message(e, t, &message);
 	if (r < 0)
 		return r;
-	if (message.msg_controllen && !(t->call.args[2] & MSG_DONTWAIT)) /* descriptors and credentials go with the first byte: not ours to send */
-		return call_when_ready(e, t, (int)t->call.args[0], POLLOUT, v);
+	if (message.msg_controllen) /* descriptors and credentials go with the first byte: not ours to send */
+		return t->call.args[2] & MSG_DONTWAIT ? verdict_continue(v) : call_when_ready(e, t, (int)t->call.args[0], POLLOUT, v);
 	return write_span(e, t, (int)t->call.args[0], &span, (int)t->call.args[2], v);
 }

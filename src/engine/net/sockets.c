@@ -5,6 +5,8 @@
 #include <asm/socket.h>
 #include <errno.h>
 #include <linux/sock_diag.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,26 @@ uint64_t socket_takes_surely(struct engine *e, const struct fd_info *info)
 	const struct socket_note *note = socket_note(e, info, false);
 
 	return note && note->buffer[1] && note->buffer[1] / 4 < USUALLY ? note->buffer[1] / 4 : USUALLY;
+}
+
+bool socket_has_packets(const struct fd_info *info)
+{
+	return info->kind == FD_INET && info->sock_type == SOCK_STREAM;
+}
+
+/* A packet is as many segments as fit into half of the largest window that there was (net/ipv4/tcp.c: tcp_xmit_size_goal); this one is no larger. */
+uint64_t socket_piece(struct engine *e, int handle, const struct fd_info *info, uint64_t most)
+{
+	struct tcp_info state = { 0 };
+	uint64_t packet;
+
+	if (!socket_has_packets(info) || !e->g->ops->handle_option || e->g->ops->handle_option(e->g, handle, IPPROTO_TCP, TCP_INFO, &state, sizeof(state)) < 0 ||
+	    !state.tcpi_snd_mss)
+		return most;
+	packet = state.tcpi_snd_wnd / 2 / state.tcpi_snd_mss * state.tcpi_snd_mss;
+	if (packet < state.tcpi_snd_mss)
+		packet = state.tcpi_snd_mss;
+	return packet < most ? packet : most;
 }
 
 static bool is_socket(const struct fd_info *info)

@@ -58,6 +58,18 @@ bool socket_has_errors_only(const struct task *t, const struct fd_info *info);
 uint32_t socket_queued(struct engine *e, int handle);
 /* How much a stream that is ready for it takes at once. */
 uint64_t socket_takes_surely(struct engine *e, const struct fd_info *info);
+
+/* TCP cuts what it is given into packets. So much is one in any case (RFC 9293, 3.7.1). */
+enum { SOCKET_PACKET_SURE = 536 };
+bool socket_has_packets(const struct fd_info *info);
+
+/*
+ * How much of `most` bytes may be given to the stream at once: of TCP what is one packet. Answers to several of them, that come while the call which sends
+ * them has the socket, become one answer, with the last one's window only (net/ipv4/tcp_ipv4.c: tcp_add_backlog); whether they come then or later is
+ * a matter of the host's load, since the kernel puts its work off to ksoftirqd when another process is due. Given packet by packet, with the network at
+ * rest between them, there is never more than one answer. The network is at rest when this is called.
+ */
+uint64_t socket_piece(struct engine *e, int handle, const struct fd_info *info, uint64_t most);
 /* Is the first argument of the call a descriptor of something else? It is refused at once (ENOTSOCK), whatever that would wait for. */
 bool socket_is_none(struct engine *e, struct task *t);
 /*
