@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who waits for what, in words: engine_describe_waiters() in engine.h. */
+/* Who waits for what, and who computes, in words: engine_describe_waiters() and engine_describe_running() in engine.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <utlist.h>
@@ -51,5 +51,21 @@ char *engine_describe_waiters(struct engine *e)
 		if (!t->leader_gone)
 			describe(e, f, t);
 	}
+	return fclose(f) == 0 ? text : NULL;
+}
+
+char *engine_describe_running(struct engine *e, bool *ret_holds_up)
+{
+	const struct task *t = e->running;
+	bool computes = t && e->silent_turn == e->turn;
+	char *text = NULL;
+	size_t size;
+	FILE *f;
+
+	*ret_holds_up = computes && engine_others_wait(e, t);
+	f = t ? open_memstream(&text, &size) : NULL;
+	if (!f)
+		return NULL;
+	(void)fprintf(f, "  thread %d of process %d %s", t->vtid, t->process->vpid, computes ? "computes, and makes no call" : "has the turn");
 	return fclose(f) == 0 ? text : NULL;
 }

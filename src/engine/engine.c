@@ -58,6 +58,7 @@ struct engine *engine_new(const struct engine_options *options, struct guest *g,
 	e->clock = (struct clock){ .epoch_ns = options->epoch_ns, .uptime_ns = options->uptime_ns };
 	e->next_mm_id = 1;
 	e->next_deadline_ns = TIME_NEVER;
+	e->silent_turn = TIME_NEVER;
 	sched_init(&e->sched);
 	inodes_init(&e->inodes, options->epoch_ns, options->keep_mtime);
 	rng_init(&e->task_rng, options->seed, "guest", 0);

@@ -156,6 +156,12 @@ const char *engine_failure(const struct engine *e);
 /* Who waits for what, one line each; the caller frees. NULL when out of memory. */
 char *engine_describe_waiters(struct engine *e);
 
+/*
+ * Who has the turn now, in one line; the caller frees. NULL when nobody has, or when out of memory. *ret_holds_up: it computes, and has done so for
+ * a while, and others wait for virtual time, or for their turn.
+ */
+char *engine_describe_running(struct engine *e, bool *ret_holds_up);
+
 uint64_t engine_turn(const struct engine *e);
 uint64_t engine_now_ns(const struct engine *e); /* virtual time since the start */
 

@@ -45,6 +45,7 @@ struct engine {
 	struct process *first;     /* the program; its status is the run's. NULL once gone */
 	struct task *running;      /* was resumed, its event is awaited */
 	struct task *last;         /* had the last turn; not dereferenced, may be dead */
+	uint64_t silent_turn;      /* the turn in which `running` was last found computing, for words about it; TIME_NEVER: in none */
 	struct task *watched;      /* its result was observed: it goes on at once */
 	int actor;                 /* the task whose event or call is being dealt with, -1: nobody's */
 	struct task *leader_exit;  /* an exiting leader whose end has to be settled */
@@ -142,6 +143,9 @@ void chaos_passed(struct engine *e, struct task *t, uint64_t places);
 void chaos_yield(struct engine *e, struct task *t);
 /* An observer comes, and hears of the priorities there are. */
 void chaos_observed(struct engine *e, const struct engine_observer *observer);
+
+/* event.c: does anybody, or a timer, wait for the running task to end its turn, or for time to pass? */
+bool engine_others_wait(struct engine *e, const struct task *t);
 
 /* engine.c: virtual time that a running task has used. */
 void task_charge(struct engine *e, struct task *t, uint64_t cost_ns);

@@ -292,19 +292,24 @@ static int on_continued(struct engine *e, struct task *t)
 	return sched_push_back(&e->sched, t);
 }
 
+bool engine_others_wait(struct engine *e, const struct task *t)
+{
+	return sched_peek(&e->sched) || waits_next_deadline(e) != TIME_NEVER || itimers_count_cpu(&t->process->itimers);
+}
+
 /* The running task has been silent for long. In the kernel: it blocks where we did not expect it; the others go on. */
 static int on_alarm(struct engine *e, struct task *t, const struct event *event)
 {
-	bool others = sched_peek(&e->sched) || waits_next_deadline(e) != TIME_NEVER || itimers_count_cpu(&t->process->itimers);
-
 	if (e->running != t)
 		return 0;
 	if (event->alarm.dead) {
 		e->leader_exit = t;
 		return 0;
 	}
-	if (!event->alarm.in_kernel)
-		return e->g->ops->seek_loop ? e->g->ops->seek_loop(e->g, t->id, others) : 0;
+	if (!event->alarm.in_kernel) {
+		e->silent_turn = e->turn;
+		return e->g->ops->seek_loop ? e->g->ops->seek_loop(e->g, t->id, engine_others_wait(e, t)) : 0;
+	}
 	engine_report_uncontrolled(e, "blocked in the kernel", t->call.row ? t->call.row->name : "start");
 	t->state = TASK_ADRIFT;
 	e->n_adrift++;

@@ -66,6 +66,24 @@ static bool was_a_wish(const struct run *run)
 	return false;
 }
 
+/* Nothing is as puzzling as a program that would end by itself if time went on. */
+static void describe_timeout(struct run *run)
+{
+	_cleanup_free_ char *running = NULL;
+	char limit[FORMAT_SIZE];
+	bool holds_up;
+
+	log_error("the time limit of %s s is over at turn %" PRIu64 "; everything was killed",
+		  format_duration_ns(run->request->timeout_ns, limit), engine_turn(run->engine));
+	running = engine_describe_running(run->engine, &holds_up);
+	if (running)
+		log_error("%s", running);
+	if (holds_up)
+		log_error("  others wait for it: virtual time stands still while it computes, until it is left at --spin-limit (%s%s)",
+			  run->request->spin_limit_ns ? format_duration_ns(run->request->spin_limit_ns, limit) : "0: never",
+			  run->request->spin_limit_ns ? " s of real time" : "");
+}
+
 static int exit_code_of(const struct run *run, const struct run_result *result)
 {
 	switch (result->end) {
@@ -90,8 +108,6 @@ static int exit_code_of(const struct run *run, const struct run_result *result)
 
 void run_report(struct run *run, struct run_result *result)
 {
-	char buf[FORMAT_SIZE];
-
 	switch (result->end) {
 	case RUN_DEADLOCK:
 		describe_deadlock(run);
@@ -108,8 +124,7 @@ void run_report(struct run *run, struct run_result *result)
 		log_error("%s under --strict: %s", was_a_wish(run) ? "refused" : "ended", engine_failure(run->engine));
 		break;
 	case RUN_TIMEOUT:
-		log_error("the time limit of %s s is over at turn %" PRIu64 "; everything was killed",
-			  format_duration_ns(run->request->timeout_ns, buf), engine_turn(run->engine));
+		describe_timeout(run);
 		break;
 	case RUN_KILLED:
 	case RUN_EXITED:

@@ -401,6 +401,13 @@ static void wait_counting(void)
 	printf("done\n");
 }
 
+/* Nobody else is there. */
+static void count_alone(void)
+{
+	while (!atomic_load(&word))
+		counter++;
+}
+
 /* Waits for nobody: ends by a signal, or never. */
 static void wait_for_nobody(void)
 {
@@ -430,6 +437,7 @@ static const struct {
 	{ "tsc-flag", wait_tsc_flag },
 	{ "shared", wait_shared },
 	{ "counting", wait_counting },
+	{ "counting-alone", count_alone },
 	{ "nobody", wait_for_nobody },
 };
 

@@ -80,4 +80,11 @@ expect 122 "a loop that counts, --strict"
 expect_err_has 'ended under --strict: a loop without end.*thread 2 in wait_counting .*spin_waits.c' "a loop that counts, --strict"
 run "$hermit" run --timeout=2 --spin-limit=0 -- ./spin_waits counting
 expect 124 "a loop that counts, without a limit"
+expect_err_has '  thread ([0-9]+) of process \1 computes, and makes no call$' "the time limit: who computes"
+expect_err_has 'virtual time stands still .*--spin-limit \(0: never\)$' "the time limit: why nobody else goes on"
+run "$hermit" run --timeout=2 -- ./spin_waits counting
+expect_err_has 'virtual time stands still .*--spin-limit \(60 s of real time\)$' "the time limit: how long it would have taken"
+run "$hermit" run --timeout=2 -- ./spin_waits counting-alone
+expect_err_has '  thread ([0-9]+) of process \1 computes, and makes no call$' "the time limit: who computes, alone"
+[ "$(grep -c spin-limit err)" = 0 ] || fail "the limit of spinning has nothing to do with a thread that nobody waits for"
 finish
