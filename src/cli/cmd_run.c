@@ -66,26 +66,26 @@ static error_t take(int key, char *arg, struct argp_state *state, struct run_arg
 	}
 }
 
-static int write_text(const char *path, const char *text, struct error *err)
+static int write_text(const char *option, const char *path, const char *text, struct error *err)
 {
 	bool standard = !strcmp(path, "-");
 	FILE *f = standard ? stdout : fopen(path, "we");
 	int r = 0;
 
 	if (!f)
-		return error_errno(err, errno, "--save-config: %s", path);
+		return error_errno(err, errno, "%s: %s", option, path);
 	if (fprintf(f, "%s\n", text) < 0)
 		r = -errno;
 	if ((standard ? fflush(f) : fclose(f)) != 0)
 		r = -errno;
-	return r < 0 ? error_errno(err, -r, "--save-config: %s", path) : 0;
+	return r < 0 ? error_errno(err, -r, "%s: %s", option, standard ? "standard output" : path) : 0;
 }
 
 static int save_config(const struct run_options *o, const char *path, struct error *err)
 {
 	_cleanup_free_ char *text = run_options_to_json(o);
 
-	return text ? write_text(path, text, err) : error_errno(err, ENOMEM, "--save-config");
+	return text ? write_text("--save-config", path, text, err) : error_errno(err, ENOMEM, "--save-config");
 }
 
 static int print_config(const struct run_options *o, const char *form, struct error *err)
@@ -102,7 +102,7 @@ static int print_config(const struct run_options *o, const char *form, struct er
 			return error_errno(err, ENOMEM, "--print-config");
 	} else
 		return error_set(err, EINVAL, "--print-config: there is no '%s'; known: json, command, fingerprint", form);
-	return text ? write_text("-", text, err) : error_errno(err, ENOMEM, "--print-config");
+	return text ? write_text("--print-config", "-", text, err) : error_errno(err, ENOMEM, "--print-config");
 }
 
 static const struct run_command command = {

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/parse.h"
@@ -116,6 +117,14 @@ static bool is_one_of(const char *word, const char *a, const char *b)
 	return !strcmp(word, a) || !strcmp(word, b);
 }
 
+/* What help is has no page of its own. */
+static bool asks_for_list(int argc, char **argv)
+{
+	if (is_one_of(argv[0], "--help", "-h"))
+		return true;
+	return !strcmp(argv[0], "help") && (argc < 2 || !strcmp(argv[1], "help") || is_one_of(argv[1], "--help", "-h"));
+}
+
 int command_dispatch(const struct command_table *table, int argc, char **argv)
 {
 	const struct command *command;
@@ -124,7 +133,7 @@ int command_dispatch(const struct command_table *table, int argc, char **argv)
 		command_print_help(table, stderr);
 		return EXIT_CODE_TOOL;
 	}
-	if (is_one_of(argv[0], "--help", "-h") || (!strcmp(argv[0], "help") && argc < 2)) {
+	if (asks_for_list(argc, argv)) {
 		command_print_help(table, stdout);
 		return 0;
 	}
@@ -140,6 +149,23 @@ int command_dispatch(const struct command_table *table, int argc, char **argv)
 	}
 	command = command_find(table, argv[0]);
 	return command ? command->run(argc, argv) : command_unknown(table, argv[0]);
+}
+
+static void check_output(int status, void *failure)
+{
+	bool failed = ferror(stdout);
+
+	errno = 0;
+	failed |= fflush(stdout) != 0;
+	if (!failed || status == (int)(intptr_t)failure)
+		return;
+	(void)fprintf(stderr, "%s: cannot write to standard output: %s\n", program_invocation_short_name, strerror(errno ?: EIO));
+	_exit((int)(intptr_t)failure);
+}
+
+void command_watch_output(int failure)
+{
+	(void)on_exit(check_output, (void *)(intptr_t)failure); /* argp ends the process after its --help */
 }
 
 static void print_version(FILE *to, struct argp_state *state)

@@ -56,6 +56,12 @@ int command_unknown(const struct command_table *table, const char *name);
 int command_dispatch(const struct command_table *table, int argc, char **argv);
 
 /*
+ * From now on what cannot be written to standard output is said at the end of the process, which then gives `failure`; one that gives it anyway has
+ * said why.
+ */
+void command_watch_output(int failure);
+
+/*
  * Prepares argp: the name in front of messages ("hermit run"; command is NULL where the program has none), exit status of usage
  * errors, --version.
  */

@@ -61,6 +61,7 @@ int main(int argc, char **argv)
 		(void)fprintf(stderr, "hermit: a standard descriptor is closed, and /dev/null cannot be opened for it: %s\n", strerror(errno));
 		return EXIT_CODE_TOOL;
 	}
+	command_watch_output(EXIT_CODE_TOOL);
 	if (parsed < 0) {
 		(void)fprintf(stderr, "hermit: there is no log level '%s': off, error, warning, info and debug are known\n", level);
 		return EXIT_CODE_TOOL;

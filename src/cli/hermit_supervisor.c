@@ -84,6 +84,7 @@ int main(int argc, char **argv)
 		(void)fprintf(stderr, "hermit-supervisor: a standard descriptor is closed, and /dev/null cannot be opened for it: %s\n", strerror(errno));
 		return OCI_EXIT_FAILURE;
 	}
+	command_watch_output(OCI_EXIT_FAILURE);
 	log_setup(STDERR_FILENO, LOG_LEVEL_WARNING, false, "hermit-supervisor");
 	if (argc < 2 || asks_for_help(argv[1]))
 		return command_dispatch(&table, argc - 1, argv + 1);

@@ -124,6 +124,33 @@ run "$hermit" run --help
 expect 0 "help"
 run "$hermit" --version
 expect 0 "version"
+for words in "help help" "help --help" "help -h"; do
+	# shellcheck disable=SC2086 # words
+	run "$hermit" $words
+	expect 0 "$words"
+	ok "$words: the commands" grep -q '^Commands:$' "$work/out"
+done
+# What cannot be written is said, once, by all that print and do nothing else.
+for words in --help --version version help "help run" "run --help" doctor syscalls "syscalls --json" "run --print-config=json true" \
+	"run --save-config=- true" "run --report=- true"; do
+	# shellcheck disable=SC2086 # words
+	run sh -c 'exec "$@" >/dev/full' sh "$hermit" $words
+	expect 125 "$words, to a full device"
+	expect_err_has ': No space left on device$' "$words, to a full device"
+	ok "$words, to a full device: said once" [ "$(grep -c 'No space' "$work/err")" = 1 ]
+done
+run sh -c 'exec "$@" >/dev/full' sh "$hermit" run --print-config=json true
+expect_err_has '^hermit: --print-config: standard output: ' "the option that was given"
+run sh -c 'exec "$@" >/dev/full' sh "$top_builddir/hermit-supervisor" --help
+expect 1 "hermit-supervisor --help, to a full device"
+
+run "$hermit" run --summary --report=- -- sh -c 'kill -SEGV $$'
+expect 139 "a death by signal"
+expect_err_has '^summary: killed by signal 11 \(SIGSEGV\), exit status 139$' "a death by signal, in the summary"
+ok "a death by signal, in the report" [ "$(jq -c '[.end, .guest.signal]' "$work/out")" = '["signal",11]' ]
+run "$hermit" chaos --runs=1 -- sh -c 'kill -SEGV $$'
+expect 1 "a death by signal, chaos"
+ok "a death by signal, in the table" grep -Eq '^0 +FAIL  killed by signal 11 \(SIGSEGV\)  ' "$work/out"
 
 run "$hermit" run --timeout=0.3 -- sh -c 'while :; do :; done'
 expect 124 "time limit on a busy loop"

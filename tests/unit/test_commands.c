@@ -35,7 +35,7 @@ static int dispatch(char *a, char *b)
 
 Test(commands, dispatch)
 {
-	char run[] = "run", word[] = "x", help[] = "help", replay[] = "replay", option[] = "--nonsense";
+	char run[] = "run", word[] = "x", help[] = "help", replay[] = "replay", option[] = "--nonsense", about_help[] = "--help";
 
 	cr_assert_eq(dispatch(run, word), 42);
 	cr_assert_eq(dispatch(help, replay), 60);
@@ -43,6 +43,8 @@ Test(commands, dispatch)
 	cr_assert_eq(dispatch(NULL, NULL), EXIT_CODE_TOOL);
 	cr_assert_eq(dispatch(option, NULL), EXIT_CODE_TOOL);
 	cr_assert_eq(dispatch(help, NULL), 0);
+	cr_assert_eq(dispatch(help, help), 0);
+	cr_assert_eq(dispatch(help, about_help), 0);
 }
 
 Test(commands, first_and_last_are_found)

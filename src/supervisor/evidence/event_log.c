@@ -425,7 +425,7 @@ int event_log_finish(struct event_log *log, const struct run_result *result, str
 	if (log->held)
 		release_held(log, "queued");
 	log_writer_begin(log->writer, LOG_FINISH, result->turns, 0, result->virtual_ns);
-	log_writer_text(log->writer, "end", run_end_name(result->end));
+	log_writer_text(log->writer, "end", run_end_name(result));
 	log_writer_number(log->writer, "status", result->exit_code);
 	event_log_fail(log, log_writer_finish(log->writer));
 	return log->error ? error_errno(err, -log->error, "the event log is incomplete") : 0;

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -19,7 +20,12 @@ static const char *const class_names[] = {
 	[CLASS_FIXUP] = "fixup",       [CLASS_EMULATE] = "emulate", [CLASS_REFUSE] = "refuse",
 };
 
-const char *run_end_name(enum run_end end)
+static bool ended_by_signal(const struct run_result *result)
+{
+	return result->end == RUN_EXITED && WIFSIGNALED(result->wait_status);
+}
+
+const char *run_end_name(const struct run_result *result)
 {
 	static const char *const names[] = {
 		[RUN_EXITED] = "exited",   [RUN_DEADLOCK] = "deadlock", [RUN_REFUSED] = "refused",
@@ -27,7 +33,20 @@ const char *run_end_name(enum run_end end)
 		[RUN_MISFIT] = "misfit",   [RUN_STOPPED] = "stopped",
 	};
 
-	return (size_t)end < ARRAY_SIZE(names) && names[end] ? names[end] : "failed";
+	if (ended_by_signal(result))
+		return "signal";
+	return (size_t)result->end < ARRAY_SIZE(names) && names[result->end] ? names[result->end] : "failed";
+}
+
+const char *run_end_words(const struct run_result *result, char buf[RUN_END_WORDS_SIZE])
+{
+	int signo = WTERMSIG(result->wait_status);
+	const char *name = sigabbrev_np(signo);
+
+	if (!ended_by_signal(result))
+		return run_end_name(result);
+	(void)snprintf(buf, RUN_END_WORDS_SIZE, "killed by signal %d%s%s%s", signo, name ? " (SIG" : "", name ?: "", name ? ")" : "");
+	return buf;
 }
 
 static uint64_t count_calls(const struct engine_stats *stats, uint64_t by_class[ARRAY_SIZE(class_names)])
@@ -158,7 +177,7 @@ char *report_to_json(const struct run_report *report)
 		return NULL;
 	root = json_pack("{s:s, s:i, s:s, s:o, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "format",
 			 "hermit-run-report", "version", 1, "tool", PACKAGE_VERSION, "command", json_text(command), "config", fingerprint,
-			 "seed", number(report->options->seed), "end", run_end_name(result->end), "guest", status_to_json(result),
+			 "seed", number(report->options->seed), "end", run_end_name(result), "guest", status_to_json(result),
 			 "turns", number(result->turns), "virtual_ns", number(result->virtual_ns), "real_ns",
 			 number(result->real_ns), "calls", calls_to_json(stats), "instructions",
 			 instructions_to_json(report), "switches", number(stats->switches), "preemption",
@@ -229,9 +248,9 @@ void report_print(FILE *f, const struct run_report *report)
 	uint64_t by_class[ARRAY_SIZE(class_names)] = { 0 };
 	uint64_t calls = count_calls(&result->stats, by_class);
 	_cleanup_free_ char *command = run_options_command_line(report->options);
-	char fingerprint[HASH_HEX_SIZE], text[FORMAT_SIZE], real[FORMAT_SIZE];
+	char fingerprint[HASH_HEX_SIZE], text[FORMAT_SIZE], real[FORMAT_SIZE], end[RUN_END_WORDS_SIZE];
 
-	(void)fprintf(f, "summary: %s, exit status %d\n", run_end_name(result->end), result->exit_code);
+	(void)fprintf(f, "summary: %s, exit status %d\n", run_end_words(result, end), result->exit_code);
 	if (report->image)
 		(void)fprintf(f, "  image         %s\n", report->image);
 	(void)fprintf(f, "  turns         %" PRIu64 ", %" PRIu64 " change%s of thread\n", result->turns, result->stats.switches,

@@ -22,7 +22,12 @@ char *report_to_json(const struct run_report *report);
 /* A few lines for a person. */
 void report_print(FILE *f, const struct run_report *report);
 
-/* The word for how a run ended: "exited", "deadlock", ... */
-const char *run_end_name(enum run_end end);
+/* The word for how a run ended: "exited", "signal", "deadlock", ... */
+const char *run_end_name(const struct run_result *result);
+
+enum { RUN_END_WORDS_SIZE = 48 };
+
+/* The same for people: "killed by signal 11 (SIGSEGV)" where it is "signal". */
+const char *run_end_words(const struct run_result *result, char buf[RUN_END_WORDS_SIZE]);
 
 #endif

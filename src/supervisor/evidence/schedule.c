@@ -193,7 +193,7 @@ int schedule_write(const struct schedule *s, const char *path, const struct run_
 		      FORMAT_NAME, FORMAT_VERSION, config, command, options);
 	write_lists(f, s);
 	(void)fprintf(f, " \"turns\": %" PRIu64 ", \"end\": \"%s\", \"status\": %d }\n", result->turns,
-		      run_end_name(result->end), result->exit_code);
+		      run_end_name(result), result->exit_code);
 	failed = ferror(f);
 	failed |= fclose(f) != 0;
 	return failed ? error_errno(err, errno, "schedule %s", path) : 0;

@@ -15,10 +15,12 @@ enum { CONTEXT = 5 };
 
 static int compare_status(const struct run_result *a, const struct run_result *b, struct difference *what)
 {
+	char words[2][RUN_END_WORDS_SIZE];
+
 	if (a->end == b->end && a->exit_code == b->exit_code && (a->end != RUN_EXITED || a->wait_status == b->wait_status))
 		return 1;
-	(void)snprintf(what->text, sizeof(what->text), "%s with status %d, and %s with status %d", run_end_name(a->end), a->exit_code,
-		       run_end_name(b->end), b->exit_code);
+	(void)snprintf(what->text, sizeof(what->text), "%s with status %d, and %s with status %d", run_end_words(a, words[0]), a->exit_code,
+		       run_end_words(b, words[1]), b->exit_code);
 	return 0;
 }
 

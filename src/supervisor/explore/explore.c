@@ -121,14 +121,18 @@ static void progress(const struct exploration *xp)
 			      (xp->x->runs + xp->x->shards - 1 - xp->x->shard) / xp->x->shards, xp->result->failed, xp->n_seen);
 }
 
-static void describe_end(const struct run_result *result, char text[48])
+/* Beside a signal its status says nothing more. */
+static void describe_end(const struct run_result *result, char text[RUN_END_WORDS_SIZE])
 {
-	(void)snprintf(text, 48, "%s %d", run_end_name(result->end), result->exit_code);
+	const char *words = run_end_words(result, text);
+
+	if (words != text)
+		(void)snprintf(text, RUN_END_WORDS_SIZE, "%s %d", words, result->exit_code);
 }
 
 static void print_row(const struct exploration *xp, uint64_t number, const struct explore_told *told, bool pass)
 {
-	char id[HASH_HEX_SIZE], outcome[48];
+	char id[HASH_HEX_SIZE], outcome[RUN_END_WORDS_SIZE];
 
 	if (xp->x->only_failing && pass)
 		return;

@@ -43,7 +43,7 @@ struct explore_result {
 	size_t schedules; /* distinct ones */
 	bool has_fail, has_pass;
 	uint64_t first_fail, nearest_pass; /* seeds; the latter only when something has passed as well */
-	char how[48]; /* the first failing run ended: "exited 1" */
+	char how[48]; /* RUN_END_WORDS_SIZE: the first failing run ended: "exited 1" */
 	int fail_status; /* its exit status */
 	int tool_status; /* when the tool has failed: 125, or 126 and 127 when the program cannot be executed or does not exist */
 	char *fail_command; /* that repeats it, by its seed */
