@@ -323,6 +323,12 @@ enum container_users { CONTAINER_USERS_ALL, CONTAINER_USERS_MANY, CONTAINER_USER
  */
 int container_enter_userns_of_many(enum container_users *ret, struct error *err);
 
+/*
+ * Of an ordinary user: what belongs to other users of the container, their files in /proc among it, is in reach of who is in its user namespace, and
+ * root there, only. Nothing for root, and where there are no others. 0 or -errno with a message.
+ */
+int container_enter_its_users(const struct container_spec *spec, const struct container *c, struct error *err);
+
 /* Are its mounts in a namespace of its own? */
 bool container_has_own_mounts(const struct container_spec *spec);
 

@@ -204,10 +204,26 @@ static int write_map(pid_t pid, const char *file, const char *helper, const stru
 	return r < 0 ? error_set(err, EPERM, "%s refuses the map; see /etc/subuid and /etc/subgid", helper) : 0;
 }
 
+/* An ordinary user may map the own group without newgidmap, to a process that gives up setgroups(2) (user_namespaces(7)). */
+static int give_up_groups(pid_t pid, const struct container_id_maps *maps, struct error *err)
+{
+	char path[64];
+	int r;
+
+	if (geteuid() == 0 || maps->n_gids != 1 || maps->gids[0].count != 1 || maps->gids[0].outside != getegid())
+		return 0;
+	(void)snprintf(path, sizeof(path), "/proc/%d/setgroups", pid);
+	r = fd_write_file(AT_FDCWD, path, "deny");
+	return r < 0 && r != -ENOENT ? error_errno(err, -r, "cannot write %s", path) : 0;
+}
+
 int userns_write_maps(pid_t pid, const struct container_id_maps *maps, struct error *err)
 {
 	int r;
 
+	r = give_up_groups(pid, maps, err);
+	if (r < 0)
+		return r;
 	r = write_map(pid, "uid_map", "newuidmap", maps->uids, maps->n_uids, err);
 	return r < 0 ? r : write_map(pid, "gid_map", "newgidmap", maps->gids, maps->n_gids, err);
 }
@@ -287,4 +303,13 @@ int container_enter_userns(struct error *err)
 		return error_errno(err, -r, "cannot write /proc/self/setgroups");
 	r = userns_write_maps(getpid(), &maps, err);
 	return r < 0 ? r : check_powers(err);
+}
+
+int container_enter_its_users(const struct container_spec *spec, const struct container *c, struct error *err)
+{
+	const struct container_id_maps *maps = &spec->maps;
+
+	if (geteuid() == 0 || (maps->n_uids < 2 && (maps->n_uids == 0 || maps->uids[0].count < 2)))
+		return 0;
+	return setns(c->init_pidfd, CLONE_NEWUSER) < 0 ? error_errno(err, errno, "the users of the container cannot be entered") : 0;
 }

@@ -80,11 +80,13 @@ static int make_container(struct run *run, struct error *err)
 		backend_filter_fault_tsc(run->filter);
 	run->spec.install_filter = install_filter;
 	run->spec.filter_arg = run->filter;
+	run->spec.traceable |= geteuid() != 0;
 	r = container_create(&run->spec, &run->container, err);
 	if (r < 0)
 		return r;
 	run->has_container = true;
-	if (run->request->created)
+	r = container_enter_its_users(&run->spec, &run->container, err);
+	if (r == 0 && run->request->created)
 		r = run->request->created(run->request->created_arg, run->container.guest_pid, err);
 	if (r < 0)
 		return r;
@@ -178,7 +180,8 @@ static int take_foreground(struct run *run, struct error *err)
 {
 	int r;
 
-	r = container_enter_userns(err);
+	/* With a user namespace of its own: the numbers in its maps are the caller's, who need not be root in a further one. */
+	r = run->spec.namespaces & CLONE_NEWUSER ? 0 : container_enter_userns(err);
 	if (r < 0)
 		return r;
 	run_choose_signals(run);

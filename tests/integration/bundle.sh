@@ -160,4 +160,67 @@ for turn in first second; do
 	run $as "$supervisor" --bundle=again
 	expect 5 "an ordinary user's bundle, $turn time"
 done
+# One that spec --rootless has made maps its user, alone, with no entry of /etc/subuid, whichever way it runs.
+if [ -z "$as" ]; then
+	echo "an ordinary user's own numbers left out: needs root"
+	finish
+fi
+# shellcheck disable=SC2016,SC2206 # the inner shell's; words
+no_numbers=(unshare --mount --propagation private sh -c 'mount --bind /dev/null /etc/subuid; exec "$@"' sh $as)
+bundle alone 'id -u; id -g; cut -d. -f1 /proc/uptime; exit 6'
+mkdir spec && chown -R 65534:65534 spec alone
+# shellcheck disable=SC2086 # words
+$as "$supervisor" spec --rootless --bundle spec || fail "spec --rootless"
+jq --slurpfile spec spec/config.json '.linux = $spec[0].linux | .linux.namespaces += [{type: "network"}]
+	| del(.linux.resources, .linux.seccomp) | .linux.namespaces |= unique' alone/config.json >changed && cat changed >alone/config.json
+run "${no_numbers[@]}" "$supervisor" --bundle=alone
+expect 6 "a rootless bundle: --bundle"
+cp out alone.out
+expect_out "0
+0
+120" "a rootless bundle: --bundle"
+run "${no_numbers[@]}" "$supervisor" --config=alone/config.json
+expect 6 "a rootless bundle: --config"
+run "${no_numbers[@]}" "$supervisor" --bundle=alone --verify
+expect 6 "a rootless bundle: --verify"
+
+# Without XDG_RUNTIME_DIR the state is in /tmp, for each user in a directory of its own.
+mkdir -m 1777 tmp
+cp "$supervisor" tmp/supervisor && cp -a alone tmp/alone || exit 99
+# their UID COMMAND...: with this test's own /tmp
+cat >their <<'END'
+#!/bin/sh
+uid=$1
+shift
+mount --bind tmp /tmp
+mount --bind /dev/null /etc/subuid
+cd /
+exec setpriv --reuid "$uid" --regid "$uid" --clear-groups env -u XDG_RUNTIME_DIR /tmp/supervisor "$@"
+END
+their=(unshare --mount --propagation private sh ./their)
+sed 's/65534/65533/' alone/config.json >tmp/other.json
+cp -a tmp/alone tmp/other && cat tmp/other.json >tmp/other/config.json && chown -R 65533:65533 tmp/other
+run "${their[@]}" 65534 run --bundle=/tmp/alone one
+expect 6 "state in /tmp: the first user"
+run "${their[@]}" 65533 run --bundle=/tmp/other one
+expect 6 "state in /tmp: the second user"
+ok "state in /tmp: of each user" [ "$(stat -c '%u %a' tmp/hermit-supervisor-65534 tmp/hermit-supervisor-65533 | xargs)" = "65534 700 65533 700" ]
+run "${their[@]}" 65533 list -q
+expect_out "" "state in /tmp: list"
+# refused WHAT: for list, and for what makes the directory
+refused()
+{
+	run "${their[@]}" 65533 list
+	expect 1 "state in /tmp, $1: list"
+	expect_err_has "/tmp/hermit-supervisor-65533 is $1; set XDG_RUNTIME_DIR, or say --root=DIR" "state in /tmp, $1: list"
+	run "${their[@]}" 65533 run --bundle=/tmp/other one
+	ok "state in /tmp, $1: run" [ "$status" != 6 ]
+	expect_err_has "/tmp/hermit-supervisor-65533 is $1; " "state in /tmp, $1: run"
+}
+chmod 777 tmp/hermit-supervisor-65533
+refused "writable by others"
+chmod 700 tmp/hermit-supervisor-65533 && chown 65534 tmp/hermit-supervisor-65533
+refused "another user's"
+mkdir -m 700 tmp/elsewhere && chown 65533 tmp/elsewhere && rmdir tmp/hermit-supervisor-65533 && ln -s elsewhere tmp/hermit-supervisor-65533
+refused "no directory"
 finish

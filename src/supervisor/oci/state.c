@@ -26,18 +26,6 @@ static void cleanup_dir(DIR **dir)
 		(void)closedir(*dir);
 }
 
-char *state_default_root(void)
-{
-	const char *runtime = getenv("XDG_RUNTIME_DIR");
-	char *path;
-
-	if (geteuid() == 0)
-		return strdup("/run/hermit-supervisor");
-	if (!runtime || !*runtime)
-		runtime = "/tmp";
-	return asprintf(&path, "%s/hermit-supervisor", runtime) < 0 ? NULL : path;
-}
-
 int state_check_id(const char *id, struct error *err)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+.-";
@@ -60,22 +48,6 @@ static int set_names(struct state_dir *dir, const char *root, const char *id, st
 		return error_errno(err, ENOMEM, "container %s", id);
 	}
 	return 0;
-}
-
-/* Missing parents too. */
-static int make_root(const char *root)
-{
-	_cleanup_free_ char *path = strdup(root);
-
-	if (!path)
-		return -ENOMEM;
-	for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
-		*p = '\0';
-		if (mkdir(path, 0711) < 0 && errno != EEXIST)
-			return -errno;
-		*p = '/';
-	}
-	return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
 }
 
 /* ---- the lock: of the process, not of the open file, so that children do not inherit it, and that it tells who holds it ---- */
@@ -189,9 +161,9 @@ int state_dir_create(struct state_dir *dir, const char *root, const char *id, st
 	r = set_names(dir, root, id, err);
 	if (r < 0)
 		return r;
-	r = make_root(root);
+	r = state_make_root(root, err);
 	if (r < 0)
-		return error_errno(err, -r, "cannot make the directory %s", root);
+		return r;
 	if (mkdir(dir->path, 0700) < 0)
 		return errno == EEXIST ? error_set(err, EEXIST, "container with given ID already exists: '%s'", id)
 				       : error_errno(err, errno, "cannot make the directory %s", dir->path);
@@ -213,6 +185,8 @@ int state_dir_look(struct state_dir *dir, const char *root, const char *id, stru
 	int r;
 
 	r = set_names(dir, root, id, err);
+	if (r == 0)
+		r = state_check_root(root, err);
 	if (r < 0)
 		return r;
 	r = open_directory(dir);
@@ -383,9 +357,13 @@ static int compare_names(const void *a, const void *b)
 
 int state_list(const char *root, struct strv *ids, struct error *err)
 {
-	_cleanup_(cleanup_dir) DIR *list = opendir(root);
+	_cleanup_(cleanup_dir) DIR *list = NULL;
 	struct dirent *entry;
+	int r = state_check_root(root, err);
 
+	if (r < 0)
+		return r;
+	list = opendir(root);
 	if (!list)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", root);
 	while ((entry = readdir(list)))

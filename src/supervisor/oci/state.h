@@ -43,6 +43,15 @@ struct state_dir {
 /* Where state directories are when --root is not given; the caller frees. NULL: out of memory. */
 char *state_default_root(void);
 
+/*
+ * The one in /tmp, where another user may have made the name: it has to be a directory of the caller's that nobody else can write to. -EPERM with a
+ * message; any other root, and one that there is not, is as good as it is.
+ */
+int state_check_root(const char *root, struct error *err);
+
+/* Makes it where it is missing, with its parents, and checks it. 0 or -errno with a message. */
+int state_make_root(const char *root, struct error *err);
+
 /* Letters, digits, "_+.-", and neither "." nor "..". -EINVAL with a message. */
 int state_check_id(const char *id, struct error *err);
 

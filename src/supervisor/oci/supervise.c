@@ -165,19 +165,6 @@ static void begin(struct supervisor *s)
 		run_trapped(s);
 }
 
-/*
- * Of an ordinary user: what belongs to other users of the container, their files in /proc among it, is in reach of who is in its user namespace, and
- * root there, only.
- */
-static int enter_users(const struct supervise_request *request)
-{
-	const struct container_id_maps *maps = &request->bundle->request.spec->maps;
-
-	if (geteuid() == 0 || request->untrapped || (maps->n_uids < 2 && (maps->n_uids == 0 || maps->uids[0].count < 2)))
-		return 0;
-	return setns(request->container->init_pidfd, CLONE_NEWUSER) < 0 ? -errno : 0;
-}
-
 static _Noreturn void supervisor_main(const struct supervise_request *request, int guardian, pid_t parent)
 {
 	struct error err = { 0 };
@@ -189,9 +176,9 @@ static _Noreturn void supervisor_main(const struct supervise_request *request, i
 	int r;
 
 	(void)prctl(PR_SET_NAME, "hermit-sup");
-	r = enter_users(request);
+	r = request->untrapped ? 0 : container_enter_its_users(request->bundle->request.spec, request->container, &err);
 	if (r < 0)
-		log_error("the users of the container cannot be entered: %s", strerrordesc_np(-r));
+		log_error("%s", err.text);
 	if (r < 0 || prctl(PR_SET_PDEATHSIG, GUARDIAN_DIED) < 0 || getppid() != parent)
 		_exit(1);
 	guardian_keep_only(keep, ARRAY_SIZE(keep));
