@@ -149,4 +149,14 @@ print([t for t in texts(yaml.safe_load(open(sys.argv[1]))) if "hermit ci " in t]
 	ok "contrib/ci/$file.yml is YAML" python3 -c 'import sys, yaml; assert isinstance(yaml.safe_load(open(sys.argv[1])), dict)' \
 		"$top_srcdir/contrib/ci/$file.yml"
 done
+# What they call is there: of an image with hermit alone a compiler and make are installed, and with hermit what it is built with.
+for file in gitlab-ci.yml Dockerfile; do
+	ok "contrib/ci/$file: make is installed before it is called" \
+		[ "$(sed -n 's/^\(RUN\|    -\) apt-get update && apt-get install -y .*\bgcc\b.*\bmake$/install/p; s/^\(RUN\|    -\) make$/make/p' "$top_srcdir/contrib/ci/$file" | xargs)" = "install make" ]
+done
+for file in github-actions.yml github-chaos.yml; do
+	command=$(sed -n 's/^ *cd \.\.\/hermit-source && \(scripts\/[a-z]*\) .*/\1/p' "$top_srcdir/contrib/ci/$file")
+	ok "contrib/ci/$file: installs what hermit is built with" grep -q '/scripts/setup-debian"$' "$top_srcdir/scripts/build"
+	ok "contrib/ci/$file: builds hermit with $command" [ "$command" = scripts/build ]
+done
 finish

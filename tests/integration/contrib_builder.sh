@@ -20,8 +20,8 @@ mkdir -p context/source tree/hermit artifacts || exit 99
 cp "$hermit" tree/hermit/hermit || exit 99
 tar -C tree -c . >context/tree.tar
 printf 'all:\ncheck:\n\t@od -An -N8 -tx1 /dev/urandom; date +%%N\n' >context/Makefile
-# Its own base in place of HERMIT_IMAGE; what the last stage would copy is written to a directory of ours.
-sed -e 's,^FROM \${HERMIT_IMAGE} AS tested$,FROM scratch AS tested\nADD tree.tar /\nENV PATH=/hermit:/usr/bin:/bin,' -e '/^FROM scratch$/,$d' "$file" >context/Dockerfile
+# Its own base in place of HERMIT_IMAGE, which has make; what the last stage would copy is written to a directory of ours.
+sed -e 's,^FROM \${HERMIT_IMAGE} AS tested$,FROM scratch AS tested\nADD tree.tar /\nENV PATH=/hermit:/usr/bin:/bin,' -e '/^RUN apt-get /d' -e '/^FROM scratch$/,$d' "$file" >context/Dockerfile
 
 # build OPTION...
 build()
