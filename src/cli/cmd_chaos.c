@@ -117,7 +117,7 @@ static const struct run_command command = {
 	.doc = "Runs a program under many schedules, one for each seed of the scheduler, and shows how each of them ended. What the program writes to "
 	       "files is thrown away after each run, unless --fs says otherwise. The options of a run are those of hermit run.\v"
 	       "The exit status is 0 when all runs passed, 1 when one failed, 125 when the tool itself did; 126 and 127 when the program cannot be "
-	       "executed or does not exist.",
+	       "executed or does not exist, 128+n when signal n has ended the exploration early.",
 	.wanted = takes_option,
 	.presets = presets,
 	.own = own_options,

@@ -119,6 +119,31 @@ expect 125 "a table that cannot be written"
 expect_err_has 'the table of results cannot be written: No space left on device' "a table that cannot be written"
 ok "nothing is left of any of them" [ -z "$(find "$TMPDIR" -name '*.stdout' ! -name 'fail.*' ! -name 'pass.*')" ]
 
+# A signal: the run that goes on is stopped, and what was found until then is told and kept. The first run fails, the next one does not end by itself.
+cat >stays <<'END'
+#!/bin/sh
+[ -e seen ] && { echo waits; while :; do :; done; }
+: >seen
+exit 3
+END
+chmod +x stays
+for signal in INT:130 TERM:143; do
+	rm -rf seen stopped
+	env --default-signal=INT "$hermit" chaos --fs=cwd --jobs=1 --runs=5 --keep=stopped -- ./stays >out 2>err </dev/null & # a shell's & has SIGINT ignored
+	pid=$!
+	until grep -qs waits "$TMPDIR"/hermit-chaos-*/run1.stdout; do kill -0 $pid 2>/dev/null || break; sleep 0.05; done
+	kill -"${signal%:*}" $pid
+	status=0
+	wait $pid || status=$?
+	expect "${signal#*:}" "SIG${signal%:*}"
+	ok "SIG${signal%:*}: the run that was over is a row, and no other" [ "$(rows out | grep -c FAIL)" = 1 ]
+	ok "SIG${signal%:*}: the sum" grep -q '^1 run: 0 passed, 1 failed ' out
+	ok "SIG${signal%:*}: two commands" [ "$(grep -cE '^  by (seed|schedule): +hermit run ' out)" = 2 ]
+	expect_err "hermit: interrupted after 1 run" "SIG${signal%:*}"
+	ok "SIG${signal%:*}: it is kept" [ -s stopped/fail.schedule ]
+	ok "SIG${signal%:*}: nothing else is left" [ -z "$(find "$TMPDIR" -name '*.stdout' ! -name 'fail.*' ! -name 'pass.*')" ]
+done
+
 # What a run finds does not depend on where the results go: guests do not see files of runs that go on beside them.
 mkdir here
 run "$hermit" chaos --runs=12 --jobs=4 --keep=here --stdout-regex='^here:$' -- sh -c 'ls -R here'

@@ -221,6 +221,8 @@ static int explore_into(struct ci *ci, const struct run_options *o, FILE *table,
 	ci->status = r < 0 ? ci->chaos.tool_status : ci->status;
 	if (r < 0)
 		return r;
+	if (ci->chaos.interrupted && !ci->chaos.has_fail)
+		return error_set(err, EINTR, "interrupted after %" PRIu64 " run%s", ci->chaos.done, ci->chaos.done == 1 ? "" : "s");
 	ci->explored = true;
 	if (ci->chaos.has_fail)
 		ci->status = ci->chaos.fail_status;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ enum { MAX_OUTPUT = 64 << 20, ROW_ID = 12 };
 struct exploration {
 	const struct explore *x;
 	struct explore_result *result;
+	struct explore_signals signals;
 	struct explore_place at; /* its directory is nothing that a guest sees */
 	struct explore_run going[EXPLORE_JOBS_MAX];
 	size_t n_going;
@@ -190,15 +192,21 @@ static int take_note(struct exploration *xp, uint64_t number, const struct explo
 	return 0;
 }
 
-/* The oldest one that is going on. */
+/* The oldest one that is going on. One that ends when somebody wants an end of all may have been told, too, by his terminal: it does not count. */
 static int finish_one(struct exploration *xp, struct error *err)
 {
 	struct explore_run run = xp->going[0];
 	struct explore_told told;
+	bool ended;
 
-	explore_await(&run, &told);
+	ended = explore_await(&run, &xp->signals, &told);
+	xp->result->interrupted = explore_signals_came(&xp->signals);
+	if (!ended)
+		return 0;
+	if (xp->result->interrupted)
+		forget_files(xp, run.number);
 	memmove(xp->going, xp->going + 1, --xp->n_going * sizeof(*xp->going));
-	return take_note(xp, run.number, &told, err);
+	return xp->result->interrupted ? 0 : take_note(xp, run.number, &told, err);
 }
 
 /* ---- all of them ---- */
@@ -213,6 +221,8 @@ static bool is_over_budget(const struct exploration *xp)
 
 static bool is_enough(const struct exploration *xp)
 {
+	if (xp->result->interrupted)
+		return true;
 	switch (xp->x->until) {
 	case EXPLORE_FAIL:
 		return xp->result->has_fail;
@@ -224,13 +234,29 @@ static bool is_enough(const struct exploration *xp)
 	return false;
 }
 
-/* Those that went on beside the one that was enough: nobody is to see them. */
-static void drop_rest(struct exploration *xp)
+/* Its result is nobody's. A further signal is about a run that does not end. */
+static void stop_run(const struct exploration *xp, const struct explore_run *run)
 {
 	struct explore_told told;
 
+	(void)explore_signals_came(&xp->signals);
+	explore_signals_stop(&xp->signals, run->pid);
+	while (!explore_await(run, &xp->signals, &told))
+		if (explore_signals_came(&xp->signals))
+			(void)kill(run->pid, SIGKILL);
+}
+
+/* Those that went on beside the one that was enough: nobody is to see them. */
+static void drop_rest(struct exploration *xp)
+{
+	bool hurry = xp->result->interrupted;
+	struct explore_told told;
+
 	for (size_t i = 0; i < xp->n_going; i++) {
-		explore_await(&xp->going[i], &told);
+		if (hurry || !explore_await(&xp->going[i], &xp->signals, &told)) {
+			hurry = true;
+			stop_run(xp, &xp->going[i]);
+		}
 		forget_files(xp, xp->going[i].number);
 	}
 	xp->n_going = 0;
@@ -306,7 +332,11 @@ static int log_fail(struct exploration *xp, struct error *err)
 	r = explore_start(&xp->at, xp->first_fail, &run, err);
 	if (r < 0)
 		return r;
-	explore_await(&run, &told);
+	if (!explore_await(&run, &xp->signals, &told)) {
+		xp->result->interrupted = explore_signals_came(&xp->signals);
+		stop_run(xp, &run);
+		return 0;
+	}
 	if (!told.valid)
 		return tool_failed(xp, xp->first_fail, &told, err);
 	if (memcmp(told.schedule, xp->fail_schedule, HASH_BYTES) != 0)
@@ -380,7 +410,7 @@ static int conclude(struct exploration *xp, const char *dir, struct error *err)
 		      "%" PRIu64 " run%s: %" PRIu64 " passed, %" PRIu64 " failed (%" PRIu64 " deadlock%s); %zu distinct schedule%s; %.3f s of runs\n",
 		      result->done, result->done == 1 ? "" : "s", result->done - result->failed, result->failed, result->deadlocks,
 		      result->deadlocks == 1 ? "" : "s", result->schedules, result->schedules == 1 ? "" : "s", (double)xp->real_ns / 1e9);
-	if (result->has_fail && xp->x->log_fail)
+	if (result->has_fail && xp->x->log_fail && !result->interrupted)
 		r = log_fail(xp, err);
 	if (result->has_fail) {
 		keep(xp, xp->first_fail, dir, "fail");
@@ -418,6 +448,7 @@ static void end(struct exploration *xp)
 		scratch_keep(xp->at.dir);
 	else if (xp->at.dir[0])
 		scratch_remove(xp->at.dir);
+	explore_signals_release(&xp->signals);
 	free(xp->seen);
 	free(xp->passes);
 	free(xp);
@@ -434,14 +465,19 @@ int explore_all(const struct explore *x, struct explore_result *ret, struct erro
 		return error_errno(err, ENOMEM, "exploration");
 	xp->x = x;
 	xp->result = ret;
+	xp->signals = (struct explore_signals)EXPLORE_SIGNALS_NONE;
 	xp->at = (struct explore_place){ .o = x->o, .input = x->input };
-	r = scratch_make(xp->at.dir, sizeof(xp->at.dir) - 200, "chaos", err);
+	r = explore_signals_take(&xp->signals, err);
+	if (r == 0)
+		r = scratch_make(xp->at.dir, sizeof(xp->at.dir) - 200, "chaos", err);
 	if (r < 0)
 		xp->at.dir[0] = '\0';
 	else
 		r = make_keep(xp, dir, err);
 	if (r == 0)
 		r = explore(xp, err);
+	if (r == 0 && ret->interrupted)
+		log_error("interrupted after %" PRIu64 " run%s", ret->done, ret->done == 1 ? "" : "s");
 	if (r == 0)
 		r = conclude(xp, dir, err);
 	end(xp);
@@ -457,7 +493,7 @@ int explore_main(const struct explore *x)
 	r = explore_all(x, &result, &err);
 	if (r < 0)
 		log_error("%s", err.text);
-	status = r < 0 ? result.tool_status : result.has_fail;
+	status = r < 0 ? result.tool_status : result.interrupted ? EXIT_CODE_SIGNAL_BASE + result.interrupted : result.has_fail;
 	explore_result_clear(&result);
 	return status;
 }

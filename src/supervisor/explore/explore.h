@@ -45,6 +45,7 @@ struct explore_result {
 	uint64_t first_fail, nearest_pass; /* seeds; the latter only when something has passed as well */
 	char how[48]; /* RUN_END_WORDS_SIZE: the first failing run ended: "exited 1" */
 	int fail_status; /* its exit status */
+	int interrupted; /* the signal that has ended it early, or 0: what is said of runs is said of those until then */
 	int tool_status; /* when the tool has failed: 125, or 126 and 127 when the program cannot be executed or does not exist */
 	char *fail_command; /* that repeats it, by its seed */
 };
@@ -59,7 +60,10 @@ unsigned explore_default_jobs(void);
  */
 int explore_all(const struct explore *x, struct explore_result *ret, struct error *err);
 
-/* The same as a program: returns the exit status, 0 when all passed, 1 when one failed, 125 to 127 with a message when the tool did. */
+/*
+ * The same as a program: returns the exit status, 0 when all passed, 1 when one failed, 125 to 127 with a message when the tool did, 128+n when
+ * signal n has ended it early.
+ */
 int explore_main(const struct explore *x);
 
 #endif

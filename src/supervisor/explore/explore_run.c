@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,12 +157,25 @@ int explore_start(const struct explore_place *at, uint64_t number, struct explor
 	return 0;
 }
 
-void explore_await(const struct explore_run *run, struct explore_told *ret)
+/* Both at once: it may be the signal that it has ended by. */
+static bool signal_comes_first(const struct explore_run *run, const struct explore_signals *signals)
+{
+	struct pollfd ends[] = { { .fd = run->fd, .events = POLLIN }, { .fd = signals ? signals->fd : -1, .events = POLLIN } };
+
+	while (poll(ends, ARRAY_SIZE(ends), -1) < 0 && errno == EINTR)
+		;
+	return ends[1].revents != 0;
+}
+
+bool explore_await(const struct explore_run *run, const struct explore_signals *signals, struct explore_told *ret)
 {
 	*ret = (struct explore_told){ 0 };
+	if (signal_comes_first(run, signals))
+		return false;
 	if (fd_read_full(run->fd, ret, sizeof(*ret)) != (ssize_t)sizeof(*ret))
 		ret->valid = false;
 	(void)close(run->fd);
 	while (waitpid(run->pid, NULL, 0) < 0 && errno == EINTR)
 		;
+	return true;
 }

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "supervisor/explore/explore_signals.h"
 #include "supervisor/options/options.h"
 #include "supervisor/run.h"
 
@@ -49,7 +50,7 @@ int explore_options(const struct explore_place *at, uint64_t number, struct run_
 
 int explore_start(const struct explore_place *at, uint64_t number, struct explore_run *ret, struct error *err);
 
-/* Waits for its end. */
-void explore_await(const struct explore_run *run, struct explore_told *ret);
+/* Waits for its end. False when a signal has come before: it goes on, and *ret says nothing. signals: NULL, nothing but its end counts. */
+bool explore_await(const struct explore_run *run, const struct explore_signals *signals, struct explore_told *ret);
 
 #endif
