@@ -144,6 +144,11 @@ expect_err_has '^hermit: --print-config: standard output: ' "the option that was
 run sh -c 'exec "$@" >/dev/full' sh "$top_builddir/hermit-supervisor" --help
 expect 1 "hermit-supervisor --help, to a full device"
 
+cp "$hermit" inner
+run "$hermit" run -- ./inner run -- true
+expect 125 "a run inside of a run"
+ok "a run inside of a run: one line says so" [ "$(grep -c ^ "$work/err")$(grep -c '^hermit: this is inside of a hermit run already' "$work/err")" = 11 ]
+
 run "$hermit" run --summary --report=- -- sh -c 'kill -SEGV $$'
 expect 139 "a death by signal"
 expect_err_has '^summary: killed by signal 11 \(SIGSEGV\), exit status 139$' "a death by signal, in the summary"

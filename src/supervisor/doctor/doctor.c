@@ -27,7 +27,7 @@ static const struct probe probes[] = {
 	{ "listener", "seccomp user notification", true, probe_listener,
 	  { [PROBE_WORKS] = "system calls can be decided outside of the program",
 	    [PROBE_MISSING] = "there is nothing to build a run on: the kernel has no seccomp user notification (it came with Linux "
-			      "5.0), or a filter of this container or service refuses seccomp(2)" } },
+			      "5.0), a filter of this container or service refuses seccomp(2), or this is inside of a hermit run already" } },
 	{ "continue", "letting a call through", true, probe_continue,
 	  { [PROBE_MISSING] = "calls could only be answered, not let through: Linux 5.5 or newer is needed" } },
 	{ "wait-killable", "calls that are being decided are not disturbed by signals", true, probe_wait_killable,
@@ -260,10 +260,24 @@ static void log_missing(const struct finding *f)
 		  meaning ? ": " : "", meaning ? meaning : "");
 }
 
+bool doctor_log_inside(void)
+{
+	static const struct probe probe = { .name = "inside", .title = "not supervised yet", .run = probe_unsupervised };
+	struct finding finding;
+
+	doctor_probe(&probe, &finding);
+	if (finding.result == PROBE_MISSING)
+		log_error("this is inside of a hermit run already, or of another supervisor that decides about system calls (seccomp user "
+			  "notification): Linux allows one only; run it outside");
+	return finding.result == PROBE_MISSING;
+}
+
 void doctor_log_missing(void)
 {
 	struct finding finding;
 
+	if (doctor_log_inside())
+		return;
 	for (size_t i = 0; i < ARRAY_SIZE(probes); i++) {
 		if (!probes[i].required)
 			continue;

@@ -61,8 +61,11 @@ void doctor_print(const struct doctor_report *report, FILE *to);
 /* The caller frees; NULL when out of memory. */
 char *doctor_to_json(const struct doctor_report *report);
 
+/* After a run that could not start: true, and logged, when that is because it was to be inside of another one. */
+bool doctor_log_inside(void);
+
 /*
- * After a run that could not start: logs the things that every run needs and that are missing here, in the words of the report.
+ * The same: logs the things that every run needs and that are missing here, in the words of the report.
  * Says nothing when nothing is missing that the probes know of.
  */
 void doctor_log_missing(void);

@@ -11,6 +11,7 @@ enum probe_result probe_says(enum probe_result result, char *detail, size_t size
 
 /* probe_seccomp.c */
 probe_fn probe_listener;
+probe_fn probe_unsupervised; /* not in the report */
 probe_fn probe_continue;
 probe_fn probe_hook;
 probe_fn probe_wait_killable;

@@ -195,6 +195,12 @@ static void show_order(const struct run_options *o, const struct order_spec *ord
 		order_warn(order, ob->result.anchors_seen);
 }
 
+/* The tool has failed before the program did anything. */
+static bool cannot_run(const struct observed *ob)
+{
+	return ob->result.exit_code == EXIT_CODE_TOOL && ob->result.turns == 0;
+}
+
 /* A schedule of its own that ended badly: how to have it again. */
 static void show_seed(const struct run_options *o, const struct observed *ob)
 {
@@ -248,8 +254,11 @@ int observed_request(const struct run_options *o, struct run_request *request, c
 	if (r >= 0)
 		r = write_report(o, &ob, image, &err);
 	if (r < 0) {
+		/* Inside of a run all that has failed has failed for that. */
+		if (cannot_run(&ob) && doctor_log_inside())
+			return EXIT_CODE_TOOL;
 		log_error("%s", err.text);
-		if (ob.result.exit_code == EXIT_CODE_TOOL && ob.result.turns == 0)
+		if (cannot_run(&ob))
 			doctor_log_missing();
 		return ob.result.exit_code >= EXIT_CODE_TOOL ? ob.result.exit_code : EXIT_CODE_TOOL;
 	}
