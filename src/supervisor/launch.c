@@ -353,6 +353,8 @@ static int set_files(struct launch *l, const struct run_options *o, struct error
 	spec->cow_cwd = !strncmp(o->fs, "overlay", 7);
 	if (!strncmp(o->fs, "overlay:", 8)) {
 		spec->overlay_dir = keep_host_path(&l->texts, "--fs", o->fs + 8, err);
+		if (!spec->overlay_dir && err->code == ENOENT)
+			return error_set(err, ENOENT, "--fs=%s: there is no such directory, and it has to exist: mkdir it first", o->fs);
 		if (!spec->overlay_dir)
 			return -err->code;
 	}

@@ -35,6 +35,9 @@ ok "the rest is not" [ ! -e /usr/hermit-test-file ]
 run "$hermit" run --fs=overlay -- sh -c 'echo no >kept/file; cat kept/file'
 expect_out no "overlay: seen by the run"
 ok "overlay: nothing is written for real" [ "$(cat kept/file)" = real ]
+run "$hermit" run --fs=overlay:"$work/no-such" -- true
+expect 125 "overlay:DIR without the directory"
+expect_err_has "^hermit: --fs=overlay:$work/no-such: there is no such directory, and it has to exist: mkdir it first\$" "overlay:DIR without the directory"
 # Two mounts whose paths differ in a letter that stands for another one in the names of layers.
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 	mkdir -p one/two one@two
@@ -44,6 +47,19 @@ if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 	expect_out "changed
 beside" "overlay: each mount has a layer of its own"
 	rm -r one one@two
+fi
+# make, as CAVEATS advises: what a run builds is younger than what it finds.
+if command -v make >/dev/null; then
+	mkdir made
+	printf 'c: b\n\tcp b c\nb: a\n\tcp a b\n' >made/Makefile
+	touch -d '2026-03-01 00:00:00 UTC' made/Makefile made/b made/c
+	echo new >made/a
+	touch -d '2026-03-02 00:00:00 UTC' made/a
+	run "$hermit" run --mtime=keep --epoch=@"$(stat -c %.9Y made/a)" -- make -C made
+	expect 0 "make with --mtime=keep and an epoch"
+	expect_err "" "make with --mtime=keep and an epoch: no clock skew"
+	ok "make with --mtime=keep and an epoch: all is built" [ "$(cat made/c)" = new ]
+	ok "hermit-run(1) advises an epoch" grep -q 'mtime=keep .*epoch=@$(date +%s.%N) .* make$' "$top_srcdir/man/hermit-run.1"
 fi
 run "$hermit" run --workdir=/ --writable="$work/other" -- sh -c "echo yes >$work/other/file"
 expect 0 "writable"

@@ -114,7 +114,7 @@ static const struct option_spec specs[] = {
 	  .help = "group to run as, a number or a name" },
 	{ "fs", .kind = OPTION_TEXT, .offset = AT(fs), .arg = "WHICH", .preset = "cwd", .outcome = true,
 	  .help = "what is written for real: cwd, the working directory only; overlay, nothing; overlay:DIR, nothing, but what "
-		  "would be is kept in DIR; host, everything" },
+		  "would be is kept in DIR, which has to exist; host, everything" },
 	{ "writable", .kind = OPTION_LIST, .offset = AT(writable), .arg = "DIR", .outcome = true,
 	  .help = "a directory that is written for real; may be repeated" },
 	{ "bind", .kind = OPTION_LIST, .offset = AT(bind), .arg = "SRC[:DST[:ro]]", .outcome = true,
