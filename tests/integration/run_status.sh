@@ -148,6 +148,12 @@ cp "$hermit" inner
 run "$hermit" run -- ./inner run -- true
 expect 125 "a run inside of a run"
 ok "a run inside of a run: one line says so" [ "$(grep -c ^ "$work/err")$(grep -c '^hermit: this is inside of a hermit run already' "$work/err")" = 11 ]
+for words in "chaos --runs=2" "run --verify=2"; do
+	# shellcheck disable=SC2086 # words
+	run "$hermit" run -- ./inner $words -- true
+	expect 125 "$words inside of a run"
+	expect_err_has '^hermit: this is inside of a hermit run already' "$words inside of a run"
+done
 
 run "$hermit" run --summary --report=- -- sh -c 'kill -SEGV $$'
 expect 139 "a death by signal"

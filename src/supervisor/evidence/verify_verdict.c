@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "config.h"
+#include "supervisor/doctor/doctor.h"
 #include "supervisor/json_text.h"
 #include "trace/log_text.h"
 
@@ -67,6 +68,8 @@ void verify_say(const struct verify *v)
 	switch (v->verdict) {
 	case VERIFY_NO_RESULT:
 		(void)fprintf(stderr, "no result after %u of %" PRIu64 " runs: %s\n", v->done, v->o->verify, v->reason);
+		if (v->done == 0)
+			(void)doctor_log_inside();
 		return;
 	case VERIFY_DIFFERENT:
 		say_different(v);

@@ -23,6 +23,7 @@
 #include "supervisor/exit_codes.h"
 #include "supervisor/scratch.h"
 #include "supervisor/explore/explore_run.h"
+#include "supervisor/doctor/doctor.h"
 #include "supervisor/evidence/report.h"
 #include "supervisor/evidence/schedule.h"
 
@@ -491,7 +492,7 @@ int explore_main(const struct explore *x)
 	int r, status;
 
 	r = explore_all(x, &result, &err);
-	if (r < 0)
+	if (r < 0 && !(result.done == 0 && result.tool_status == EXIT_CODE_TOOL && doctor_log_inside()))
 		log_error("%s", err.text);
 	status = r < 0 ? result.tool_status : result.interrupted ? EXIT_CODE_SIGNAL_BASE + result.interrupted : result.has_fail;
 	explore_result_clear(&result);
