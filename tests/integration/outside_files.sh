@@ -7,10 +7,13 @@ PATH=/usr/bin:$PATH # runs have that python3, too
 named="hermit: uncontrolled: exchange with a process outside: "
 
 # What comes late is late for certain: the run is told to be at its end when it has said that it begins, and by then it has nothing else to do.
-# late FILE COMMAND: runs it half a second after the file has something.
+# late FILE COMMAND: runs it half a second after the file has something; not at all if the run has ended without.
 late()
 {
-	while [ ! -s "$1" ]; do sleep 0.05; done
+	while [ ! -s "$1" ]; do
+		[ ! -e over ] || return
+		sleep 0.05
+	done
 	sleep 0.5
 	sh -c "$2"
 }
@@ -19,10 +22,12 @@ meet()
 {
 	local what=$1 out=$2 err=$3 late=$4 other
 	shift 4
+	rm -f over
 	: >out
 	late "$work/out" "$late" >other &
 	other=$!
 	run "$hermit" run "$@"
+	: >over
 	wait $other
 	sed -i 's/ ([0-9]* times)$//' err # which is theirs to say
 	expect "${meet_status:-0}" "$what"
@@ -97,7 +102,7 @@ mkfifo shared/ff
 meet "a bind" "begun
 b'late\n'" "${named}/mnt/ff" "echo late >$work/shared/ff" --fs=overlay "--bind=$work/shared:/mnt" -- python3 ends.py open /mnt/ff
 meet "--tmp" "begun
-b'late\n'" "${named}/tmp/ff" "echo late >$work/shared/ff" --fs=overlay "--tmp=$work/shared" -- python3 ends.py poll /tmp/ff
+b'late\n'" "${named}/tmp/ff" "echo late >$work/shared/ff" --fs=overlay "--tmp=$work/shared" -- python3 -c "$(cat ends.py)" poll /tmp/ff
 meet "--fs=host" "begun
 b'late\n'" "$named$work/shared/ff" "echo late >$work/shared/ff" --fs=host -- python3 ends.py open "$work/shared/ff"
 mkdir layer

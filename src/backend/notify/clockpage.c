@@ -70,21 +70,23 @@ static int answer(struct notify *n, const struct notify_task *t, bool first)
 
 /*
  * The code has stopped on the way, or at its end: 1. Signals are blocked, but nobody can block SIGSTOP, and SIGCONT gives a stop without a signal; the
- * former is kept back until the end (*ret_stop).
+ * former is kept back until the end (*ret_stop, as it was sent).
  */
-static int pass_stop(const struct notify_task *t, int status, bool *ret_stop)
+static int pass_stop(const struct notify_task *t, int status, siginfo_t *ret_stop)
 {
+	int r = 0;
+
 	if (status >> 16 == 0 && WSTOPSIG(status) == SIGTRAP)
 		return 1;
 	if (status >> 16 == 0 && WSTOPSIG(status) == SIGSTOP)
-		*ret_stop = true;
+		r = companion_get_siginfo(t->tid, ret_stop);
 	else if (status >> 16 != PTRACE_EVENT_STOP)
 		return -EPROTO;
-	return companion_go(t->tid, 0);
+	return r < 0 ? r : companion_go(t->tid, 0);
 }
 
 /* Answers the calls of the code. 0, or -ESRCH when the task died on the way. */
-static int answer_calls(struct notify *n, const struct notify_task *t, bool *ret_stop)
+static int answer_calls(struct notify *n, const struct notify_task *t, siginfo_t *ret_stop)
 {
 	enum { LOOK_MS = 1 }; /* a task that stops makes no call */
 	struct pollfd fds[2] = {
@@ -113,7 +115,7 @@ static int answer_calls(struct notify *n, const struct notify_task *t, bool *ret
 }
 
 /* Waits for the trap at the code's end; a death is left for wait.c to find. */
-static int await_trap(const struct notify_task *t, bool *ret_stop)
+static int await_trap(const struct notify_task *t, siginfo_t *ret_stop)
 {
 	int r = 0, status;
 
@@ -126,19 +128,12 @@ static int await_trap(const struct notify_task *t, bool *ret_stop)
 	return r < 0 ? r : 0;
 }
 
-static int stop_again(struct notify *n, const struct notify_task *t)
-{
-	const siginfo_t info = { .si_signo = SIGSTOP, .si_code = SI_USER };
-
-	return look_send_again(n, t, &info);
-}
-
 int clockpage_map(struct notify *n, const struct notify_task *t, uint64_t code)
 {
 	/* Signals wait meanwhile, but for the trap at the end, which the kernel would not leave blocked. */
 	const uint64_t all_others = ~(1ull << (SIGTRAP - 1));
 	struct user_regs_struct saved, regs;
-	bool stop = false;
+	siginfo_t stop = { 0 };
 	uint64_t blocked;
 	int r;
 
@@ -161,7 +156,7 @@ int clockpage_map(struct notify *n, const struct notify_task *t, uint64_t code)
 	if (ptrace(PTRACE_GETREGS, t->tid, NULL, &regs) < 0 || ptrace(PTRACE_SETREGS, t->tid, NULL, &saved) < 0)
 		return -errno;
 	r = companion_set_blocked(t->tid, blocked);
-	if (r == 0 && stop)
-		r = stop_again(n, t);
+	if (r == 0 && stop.si_signo)
+		r = look_send_again(n, t, &stop);
 	return r < 0 ? r : regs.rax == CLOCK_PAGE_ADDRESS;
 }

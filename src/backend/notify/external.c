@@ -250,7 +250,7 @@ static int reach_of_member(struct notify *n, int set, const struct member *m, st
 	if (fd != -EBADF && fd != -ESRCH)
 		return fd;
 	/* On its way in a message: nothing more can be said. */
-	return is_socket ? REACH_OUTSIDE : REACH_GUEST;
+	return !is_socket ? REACH_GUEST : peers_matter(n) ? REACH_OUTSIDE : REACH_NEIGHBOURS;
 }
 
 /* From its beginning on, where it is then again. */

@@ -272,9 +272,9 @@ static void compare_mounts(struct notify *n)
 	unsigned major, minor;
 	size_t size = 0;
 
-	n->mounts_compared = true;
 	if (procfs_stream(n, n->self, "mountinfo", &file) < 0)
 		return;
+	n->mounts_compared = true;
 	while (getline(&line, &size, file) >= 0) {
 		if (sscanf(line, "%*d %*d %u:%u", &major, &minor) != 2)
 			continue;

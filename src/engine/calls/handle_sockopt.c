@@ -203,8 +203,8 @@ int handle_net_setsockopt(struct engine *e, struct task *t, struct verdict *v)
 	r = fdtable_info(e, t, (int)t->call.args[0], &info);
 	if (r == 0 && !t->call.done)
 		r = set_count(e, t, info, v);
-	if (r > 0)
-		return 0;
+	if (r > 0 || (r < 0 && r != -EBADF))
+		return r > 0 ? 0 : r;
 	timed = r == 0 && socket_option_is_timed(info, (int)t->call.args[1], (int)t->call.args[2]);
 	if (!timed && !socket_option_is_noted((int)t->call.args[1], (int)t->call.args[2]))
 		return verdict_continue(v);

@@ -166,7 +166,7 @@ int handle_io_write(struct engine *e, struct task *t, struct verdict *v)
 	return write_buffer(e, t, 0, v);
 }
 
-int handle_io_writev(struct engine *e, struct task *t, struct verdict *v)
+static int write_vector(struct engine *e, struct task *t, int msg_flags, struct verdict *v)
 {
 	struct span span;
 	int r;
@@ -174,7 +174,12 @@ int handle_io_writev(struct engine *e, struct task *t, struct verdict *v)
 	r = span_vector(e, t, t->call.args[1], t->call.args[2], &span);
 	if (r == -EFAULT || r == -EINVAL)
 		return verdict_continue(v); /* the kernel says what is wrong */
-	return r < 0 ? r : write_span(e, t, (int)t->call.args[0], &span, 0, v);
+	return r < 0 ? r : write_span(e, t, (int)t->call.args[0], &span, msg_flags, v);
+}
+
+int handle_io_writev(struct engine *e, struct task *t, struct verdict *v)
+{
+	return write_vector(e, t, 0, v);
 }
 
 /* The positional forms work on files only; what can wait has no positions. */
@@ -215,6 +220,8 @@ int handle_io_pwritev2(struct engine *e, struct task *t, struct verdict *v)
 		return verdict_continue(v);
 	if (flags & RWF_NOWAIT && info->kind == FD_FILE && (info->open_flags & O_ACCMODE) != O_RDONLY)
 		return verdict_errno(v, EOPNOTSUPP); /* not every file system can; and whether it would wait is the host's */
+	if (flags == RWF_NOWAIT && socket_has_packets(info) && t->call.args[3] == UINT64_MAX)
+		return write_vector(e, t, MSG_DONTWAIT, v);
 	if (flags & RWF_NOWAIT && info->kind != FD_NETLINK)
 		return verdict_continue(v); /* never waits */
 	return t->call.args[3] == UINT64_MAX ? handle_io_writev(e, t, v) : write_at(e, t, v);

@@ -22,10 +22,16 @@ bool fifo_waits(const struct task *t)
 	return t->state == TASK_BLOCKED && t->wait.kind == WAIT_EVENT && t->hold_waits;
 }
 
-static void let_through(struct engine *e, struct task *t, int both)
+/* Whoever may not have both of them keeps the one that it has. */
+static int let_through(struct engine *e, struct task *t, int both)
 {
+	if (both < 0) {
+		t->hold_waits = false;
+		return both == -ENOMEM || both == -ESRCH ? both : 0;
+	}
 	task_release_hold(e, t);
 	t->hold = both;
+	return 0;
 }
 
 /* Those who wait for somebody who opens with these flags. Returns how many, or -errno. */
@@ -40,8 +46,9 @@ static int wake_waiters(struct engine *e, struct task *t, const struct guest_pat
 		if (!other->hold_waits || note[NOTE_DEV] != stat->dev || note[NOTE_INO] != stat->ino ||
 		    mode == (note[NOTE_READS] ? O_RDONLY : O_WRONLY))
 			continue;
-		let_through(e, other, e->g->ops->fifo_hold(e->g, t->id, path->dirfd, path->text));
-		r = task_wake(e, other, WAKE_READY);
+		r = let_through(e, other, e->g->ops->fifo_hold(e->g, t->id, path->dirfd, path->text));
+		if (r == 0)
+			r = task_wake(e, other, WAKE_READY);
 		if (r < 0)
 			return r;
 		woken++;
@@ -107,7 +114,7 @@ static int wait_for_partner(struct engine *e, struct task *t, const struct guest
 	}
 	r = woken == 0 ? report(e, t->hold) : 0;
 	if (r == 0)
-		let_through(e, t, e->g->ops->fifo_hold(e->g, t->id, path->dirfd, path->text));
+		r = let_through(e, t, e->g->ops->fifo_hold(e->g, t->id, path->dirfd, path->text));
 	return r < 0 ? r : verdict_continue(v);
 }
 

@@ -33,13 +33,15 @@ bool socket_has_packets(const struct fd_info *info)
 /* A packet is as many segments as fit into half of the largest window that there was (net/ipv4/tcp.c: tcp_xmit_size_goal); this one is no larger. */
 uint64_t socket_piece(struct engine *e, int handle, const struct fd_info *info, uint64_t most)
 {
+	enum { LARGEST = 65536 - 512 }; /* a packet of the kernel's with its headers: GSO_LEGACY_MAX_SIZE, MAX_TCP_HEADER */
 	struct tcp_info state = { 0 };
-	uint64_t packet;
+	uint64_t limit, packet;
 
 	if (!socket_has_packets(info) || !e->g->ops->handle_option || e->g->ops->handle_option(e->g, handle, IPPROTO_TCP, TCP_INFO, &state, sizeof(state)) < 0 ||
 	    !state.tcpi_snd_mss)
 		return most;
-	packet = state.tcpi_snd_wnd / 2 / state.tcpi_snd_mss * state.tcpi_snd_mss;
+	limit = state.tcpi_snd_wnd / 2 < LARGEST ? state.tcpi_snd_wnd / 2 : LARGEST;
+	packet = limit / state.tcpi_snd_mss * state.tcpi_snd_mss;
 	if (packet < state.tcpi_snd_mss)
 		packet = state.tcpi_snd_mss;
 	return packet < most ? packet : most;

@@ -116,6 +116,7 @@ static int connect_to(struct call *call, struct error *err)
 	return fd < 0 ? error_errno(err, -fd, "container %s: cannot reach its supervisor", call->state->id) : fd;
 }
 
+/* -EPIPE: the supervisor has not heard the request. */
 static int await_answer(struct call *call, int fd, struct control_answer *ret, struct error *err)
 {
 	struct pollfd answer = { .fd = fd, .events = POLLIN };
@@ -128,6 +129,8 @@ static int await_answer(struct call *call, int fd, struct control_answer *ret, s
 			return r;
 	}
 	n = recv(fd, ret, sizeof(*ret), 0);
+	if (n < 0 && errno == ECONNRESET) /* closed with the request unread */
+		return -EPIPE;
 	if (n != sizeof(*ret))
 		return supervisor_is_gone(call, err);
 	ret->text[sizeof(ret->text) - 1] = '\0';
@@ -151,10 +154,12 @@ int control_call(int dir_fd, const struct oci_runtime_state *state, const struct
 		if (fd < 0)
 			return fd;
 		r = send_request(fd, request, attached);
-	} while (r == -EPIPE);
-	if (r < 0)
-		return error_errno(err, -r, "container %s: cannot ask its supervisor", state->id);
-	return await_answer(&call, fd, ret_answer, err);
+		if (r < 0 && r != -EPIPE)
+			return error_errno(err, -r, "container %s: cannot ask its supervisor", state->id);
+		if (r == 0)
+			r = await_answer(&call, fd, ret_answer, err);
+	} while (r == -EPIPE && !(err && err->code));
+	return r;
 }
 
 static void take_attached(struct msghdr *message, int *ret_attached)

@@ -99,7 +99,16 @@ static bool has_mount(const struct oci_runtime_state *state, int mount)
 	return state->shared_mount == mount;
 }
 
-/* 1: it has taken them. 0: it has none above them. Theirs may be on the way to being made, or to being unmounted: it is asked when nobody works on it. */
+/*
+ * Is it worth while to wait for the lock of that one? Only of one that lies above, so that nobody waits for each other who are deleted at once; or that
+ * is on the way to being made.
+ */
+static bool may_take(const struct oci_runtime_state *state, const char *rootfs, int above)
+{
+	return !strcmp(state->rootfs, rootfs) && (has_mount(state, above) || (state->shared_below && !state->shared_mount && state->status == OCI_CREATING));
+}
+
+/* 1: it has taken them. 0: it has none above them, as it turns out when nobody works on it. */
 static int hand_to(const struct runtime *rt, const char *id, const struct oci_runtime_state *from, int above, struct error *err)
 {
 	_cleanup_known_ struct known to = KNOWN_NONE;
@@ -136,7 +145,7 @@ static int hand_over(const struct runtime *rt, const struct oci_runtime_state *f
 
 		if (!strcmp(ids.items[i], from->id) || known_look(&other, rt, ids.items[i], &unread) < 0)
 			continue;
-		if (!strcmp(other.state.rootfs, from->rootfs))
+		if (may_take(&other.state, from->rootfs, above))
 			r = hand_to(rt, ids.items[i], from, above, err);
 	}
 	return r;

@@ -153,6 +153,8 @@ static void run_untrapped(struct supervisor *s)
 		if (container_exec_error(c, &err) == 0)
 			state_mark_started(s->request->dir_fd);
 	}
+	if (err.code)
+		state_mark_ended(s->request->dir_fd);
 	supervisor_answer_starter(s, &err, c->failure_status);
 }
 
@@ -183,7 +185,9 @@ static _Noreturn void supervisor_main(const struct supervise_request *request, i
 		_exit(1);
 	guardian_keep_only(keep, ARRAY_SIZE(keep));
 	if (supervisor_wait_for_start(&s, &err) < 0) {
-		if (!err.code)
+		if (err.code)
+			state_mark_ended(request->dir_fd); /* a hook has failed */
+		else
 			(void)error_set(&err, ECANCELED, ENDED_EARLY);
 		supervisor_answer_starter(&s, &err, EXIT_CODE_TOOL);
 		guardian_kill_container(s.init_pidfd);
