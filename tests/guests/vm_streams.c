@@ -139,8 +139,38 @@ static void both_at_once(void)
 	SHOWN("poured: %u reads, %llx", got.calls, (unsigned long long)got.all);
 }
 
+/* The reader resets the connection while somebody waits to write more: first what has gone, then the error, then none to write to. */
+static void *reset(void *arg)
+{
+	struct linger none = { 1, 0 };
+	int fd = *(int *)arg;
+
+	vm_sleep_ms(50);
+	MUST(setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none)));
+	close(fd);
+	return NULL;
+}
+
+static void broken(void)
+{
+	static char much[8 << 20];
+	pthread_t thread;
+	ssize_t n;
+	int a, b;
+
+	stream_pair(&a, &b);
+	pthread_create(&thread, NULL, reset, &b);
+	n = send(a, much, sizeof(much), MSG_NOSIGNAL);
+	SAME("broken: a part: %d", n > 0 && n < (ssize_t)sizeof(much));
+	SAME("broken: then %s", RESULT(send(a, much, 1, 0)));
+	SAME("broken: then %s", RESULT(send(a, much, 1, MSG_NOSIGNAL)));
+	pthread_join(thread, NULL);
+	close(a);
+}
+
 int main(void)
 {
+	broken();
 	file = (int)MUST(memfd_create("file", 0));
 	MUST(ftruncate(file, FILE_SIZE));
 	MUST(pipe(ends));

@@ -104,7 +104,7 @@ b'late\n'" "${named}/mnt/ff" "echo late >$work/shared/ff" --fs=overlay "--bind=$
 meet "--tmp" "begun
 b'late\n'" "${named}/tmp/ff" "echo late >$work/shared/ff" --fs=overlay "--tmp=$work/shared" -- python3 -c "$(cat ends.py)" poll /tmp/ff
 meet "--fs=host" "begun
-b'late\n'" "$named$work/shared/ff" "echo late >$work/shared/ff" --fs=host -- python3 ends.py open "$work/shared/ff"
+b'late\n'" "$named$work/shared/ff" "echo late >$work/shared/ff" --fs=host --tmp=/tmp -- python3 ends.py open "$work/shared/ff"
 mkdir layer
 for way in open both epoll; do
 	for option in --fs=overlay "--fs=overlay:$work/layer"; do

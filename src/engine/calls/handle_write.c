@@ -60,6 +60,9 @@ int write_pieces(struct engine *e, struct task *t, const struct fd_info *info, c
 	int r;
 
 	while (t->call.progress < span->total) {
+		/* What has gone is said first; the next call is told of the error, which writing would take away. */
+		if (t->call.progress && socket_has_packets(info) && socket_is_broken(e, t->wait.polls[0].handle))
+			return verdict_return(v, (int64_t)t->call.progress);
 		r = span_fetch(e, t, span, t->call.progress, buf, terminal ? TERMINAL_PIECE : socket_piece(e, t->wait.polls[0].handle, info, sizeof(buf)), &n);
 		if (r == -EFAULT)
 			return t->call.progress ? verdict_return(v, (int64_t)t->call.progress) : verdict_errno(v, EFAULT);

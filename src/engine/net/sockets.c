@@ -64,6 +64,13 @@ bool socket_has_errors_only(const struct task *t, const struct fd_info *info)
 	return info->kind == FD_INET && info->sock_type != SOCK_STREAM && t->wait.n_polls && t->wait.polls[0].revents == POLLERR;
 }
 
+bool socket_is_broken(struct engine *e, int handle)
+{
+	struct handle_poll look = { .handle = handle };
+
+	return e->g->ops->handles_poll(e->g, &look, 1, 0) > 0 && look.revents & POLLERR;
+}
+
 uint32_t socket_queued(struct engine *e, int handle)
 {
 	uint32_t memory[SK_MEMINFO_VARS] = { 0 };

@@ -54,6 +54,8 @@ int socket_block_fd(struct engine *e, struct task *t, int fd, bool receives, str
  * that the next call hears of, or those that wait in its queue (ip(7): IP_RECVERR), which reading does not.
  */
 bool socket_has_errors_only(const struct task *t, const struct fd_info *info);
+/* Has it an error that the next call hears of? */
+bool socket_is_broken(struct engine *e, int handle);
 /* How much it has in its queues: changes when an error comes. */
 uint32_t socket_queued(struct engine *e, int handle);
 /* How much a stream that is ready for it takes at once. */
