@@ -7,7 +7,7 @@
 # leftovers ID: what is left of a container after its end: cgroups, directories, processes.
 leftovers()
 {
-	find /sys/fs/cgroup -type d -name "$1" 2>/dev/null
+	cgroups_named "$1"
 	ls -d "$state/$1" 2>/dev/null
 	grep -lsz "HERMIT_TEST_ID=$1" /proc/[0-9]*/environ
 	# Guardian, supervisor and process 1 before the start are copies of "create ... ID"; the id comes from a pipe, so as not to find grep itself.
@@ -240,6 +240,6 @@ for i in $(seq 100); do one_of_many "$i" 2>>many.err & done
 wait
 equal 100 "$(ls many*.done | wc -l)" "a hundred containers at once"
 equal "" "$(rt list -q)" "a hundred containers: no state"
-equal "" "$(leftovers many)$(find /sys/fs/cgroup -type d -name 'many*')" "a hundred containers: nothing is left"
+equal "" "$(leftovers many)$(cgroups_named 'many*')" "a hundred containers: nothing is left"
 [ "$failures" = 0 ] || head -5 many.err
 finish

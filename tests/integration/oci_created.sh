@@ -110,7 +110,7 @@ for how in "kill c KILL" "kill --all c KILL" "delete c" "delete --force c"; do
 			;;
 		esac
 		for pid in $pids $joined; do ok "$how ($cgroups): $pid is gone" until_true is_gone "$pid"; done
-		equal "" "$(rt list -q)$(find /sys/fs/cgroup -type d -name c)" "$how ($cgroups): nothing is left"
+		equal "" "$(rt list -q)$(cgroups_named c)" "$how ($cgroups): nothing is left"
 	done
 done
 for whom in supervisor guardian init; do
@@ -125,7 +125,7 @@ for whom in supervisor guardian init; do
 	expect 255 "$whom killed: exec"
 	run rt delete --force c
 	expect 0 "$whom killed: delete --force"
-	equal "" "$(rt list -q)$(find /sys/fs/cgroup -type d -name c)" "$whom killed: nothing is left"
+	equal "" "$(rt list -q)$(cgroups_named c)" "$whom killed: nothing is left"
 done
 
 # ---- pause and resume: as runc, a container that was paused before its start is created again afterwards ----
@@ -188,7 +188,7 @@ for kind in trapped plain nocgroups joined; do
 	rt pause c
 	run rt delete --force c
 	expect 0 "$kind: delete --force of a paused container that was not started"
-	equal "" "$(rt list -q)$(find /sys/fs/cgroup -type d -name c)" "$kind: nothing is left"
+	equal "" "$(rt list -q)$(cgroups_named c)" "$kind: nothing is left"
 done
 # Process 1 waits for the others to be buried, started or not, and whoever kills it.
 for when in created started; do
@@ -298,7 +298,7 @@ for kind in joined alone plain; do
 			equal "" "$(cat c.out)" "$kind, the hook fails: the program does not run"
 		fi
 		rt delete --force c
-		equal "" "$(rt list -q)$(find /sys/fs/cgroup -type d -name c)" "$kind, after a hook: nothing is left"
+		equal "" "$(rt list -q)$(cgroups_named c)" "$kind, after a hook: nothing is left"
 	done
 done
 

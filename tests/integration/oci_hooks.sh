@@ -71,7 +71,7 @@ for stage in prestart createRuntime createContainer; do
 	expect 1 "$stage fails: create"
 	expect_err_has "hooks.$stage\[0\]: hook .* ended with status 3" "$stage fails: message"
 	ok "$stage fails: no further hook of the stage" [ ! -e "$marker" ]
-	equal "" "$(rt list -q)$(find /sys/fs/cgroup -type d -name bad)" "$stage fails: nothing is left"
+	equal "" "$(rt list -q)$(cgroups_named bad)" "$stage fails: nothing is left"
 done
 bundle bad "echo ran" '.hooks.startContainer = [{path: "/bin/false"}]'
 run rt run --bundle bad bad

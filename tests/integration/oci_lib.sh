@@ -30,6 +30,13 @@ printf '#!/bin/sh\nexec "%s" --root "%s" "$@"\n' "$supervisor" "$state" >"$work/
 chmod +x "$work/rt"
 PATH=$work:$PATH
 
+# cgroups_named PATTERN: control groups of that name that this test has made. Others may stand there: of a run that was killed, of a test in a cgroup namespace.
+find /sys/fs/cgroup -type d 2>/dev/null | sort >"$work/cgroups"
+cgroups_named()
+{
+	find /sys/fs/cgroup -type d -name "$1" 2>/dev/null | sort | comm -23 - "$work/cgroups"
+}
+
 # rootfs DIR: a root file system.
 rootfs()
 {

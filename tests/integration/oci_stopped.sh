@@ -16,7 +16,7 @@ left()
 	grep -lsz "HERMIT_TEST_ID=$1" /proc/[0-9]*/environ
 	printf '%s\n' "$1" | grep -lsxzF -f - /proc/[0-9]*/cmdline
 	ls -d "$state/$1" 2>/dev/null
-	find /sys/fs/cgroup -type d -name "$1" 2>/dev/null
+	cgroups_named "$1"
 }
 
 # shellcheck disable=SC2317 # until_true calls it
