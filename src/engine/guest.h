@@ -393,6 +393,11 @@ struct guest_ops {
 	int (*settle_reaped)(struct guest *g, int vpid);
 	/* Waits until the exit of a thread-group leader whose other threads live on has taken effect. */
 	int (*settle_leader)(struct guest *g, int task);
+	/*
+	 * SIGKILL was sent to some: does the process of this task die of it? 1: its EVENT_EXITs are on their way, before any other event and in
+	 * the order of these calls; 0: it lives.
+	 */
+	int (*settle_killed)(struct guest *g, int task);
 	/* Waits until loopback network delivery has come to rest. */
 	int (*settle_network)(struct guest *g);
 	/* How many descriptors are in the messages that wait in this socket (AF_UNIX); negative: not known. May be NULL. */

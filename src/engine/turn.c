@@ -308,18 +308,21 @@ static void publish_clock(struct engine *e, const struct task *t)
 	};
 }
 
-/* Terminals and devices like /dev/zero read and write in pieces, and stop early when the task is asked to stop. */
+/*
+ * Terminals and devices like /dev/zero read and write in pieces, and stop early when the task is asked to stop; waiting until a terminal has said
+ * all (TCSBRK and its like) ends with EINTR then.
+ */
 static bool is_piecewise_device(struct engine *e, struct task *t)
 {
 	const struct fd_info *info;
 	int r;
 
-	if (t->call.row->args[0].kind != ARG_FD || t->call.row->ret != RET_LEN)
+	if (t->call.row->args[0].kind != ARG_FD || (t->call.row->ret != RET_LEN && t->call.nr != __NR_ioctl))
 		return false;
 	r = fdtable_info(e, t, (int)t->call.args[0], &info);
 	if (r < 0)
 		return r != -EBADF;
-	return info->kind == FD_CHAR || info->kind == FD_TTY || info->kind == FD_OTHER;
+	return info->kind == FD_TTY || (t->call.nr != __NR_ioctl && (info->kind == FD_CHAR || info->kind == FD_OTHER));
 }
 
 /*
@@ -488,6 +491,10 @@ int engine_next(struct engine *e, struct step *ret_step)
 		}
 		if (r < 0)
 			break;
+		if (step->verdict.kind == VERDICT_BLOCK && (e->n_dying || e->n_expected)) { /* its own doing: it has its turn still when that is over */
+			r = sched_push_front(&e->sched, t);
+			continue;
+		}
 		if (step->verdict.kind == VERDICT_BLOCK) {
 			park(e, t);
 			continue;

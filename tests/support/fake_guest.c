@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -191,6 +192,13 @@ static int fake_settle_leader(struct guest *g, int task)
 	return 0;
 }
 
+static int fake_settle_killed(struct guest *g, int task)
+{
+	const struct signal_state *s = &fake_of(g)->signals[task];
+
+	return (s->thread_pending | s->process_pending) >> (SIGKILL - 1) & 1;
+}
+
 static int fake_settle_network(struct guest *g)
 {
 	return 0;
@@ -226,6 +234,7 @@ static const struct guest_ops fake_ops = {
 	.exec_setup = fake_exec_setup,
 	.settle_reaped = fake_settle_reaped,
 	.settle_leader = fake_settle_leader,
+	.settle_killed = fake_settle_killed,
 	.settle_network = fake_settle_network,
 	.settle_terminals = fake_settle_terminals,
 	.outside_pending = fake_outside_pending,

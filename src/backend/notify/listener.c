@@ -129,6 +129,13 @@ int listener_reply(struct notify *n, const struct call_cookie *cookie, int64_t v
 	return send_response(n, cookie, value, 0);
 }
 
+bool listener_waits(const struct call_cookie *cookie)
+{
+	uint64_t id = cookie->id;
+
+	return ioctl(cookie->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
 int listener_continue(struct notify *n, const struct call_cookie *cookie)
 {
 	return send_response(n, cookie, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE);

@@ -114,6 +114,7 @@ struct notify {
 	bool forced_before;       /* a loop was left at no fixed point */
 	bool entered_kernel;      /* the running task was let into a call and perhaps has not come back */
 	bool stops_there;          /* and has not come back: it will stop at the end of the call */
+	bool reap_later;           /* there may be deaths that were not looked for (wait.c) */
 	uint64_t user_ticks, system_ticks; /* its CPU times at the last alarm since then */
 
 	struct seccomp_notif_sizes sizes;
@@ -208,6 +209,8 @@ int listener_receive(struct notify *n, int listener, pid_t *ret_tid, struct call
 /* Answers. A call that has vanished is no error: its task is dying. */
 int listener_reply(struct notify *n, const struct call_cookie *cookie, int64_t value);
 int listener_continue(struct notify *n, const struct call_cookie *cookie);
+/* Is the caller still there and waits for the answer? */
+bool listener_waits(const struct call_cookie *cookie);
 /* Installs a duplicate of `fd` and answers with its number, which is returned; the guest's own failure is answered too. */
 int listener_install(struct notify *n, const struct call_cookie *cookie, int fd, int flags);
 
@@ -477,8 +480,11 @@ int notify_backtrace(struct guest *g, int task, char **ret_text);
 /* --- settle.c --- */
 int notify_settle_reaped(struct guest *g, int vpid);
 int notify_settle_leader(struct guest *g, int task);
+int notify_settle_killed(struct guest *g, int task);
+/* Waits until the thread, which is sure to die, is dead. */
+int notify_settle_zombie(struct notify *n, pid_t tid);
 /* Does the thread go on, after one of its process has died? 1 or 0: it dies, too. */
-int notify_settle_alive(struct notify *n, pid_t tid);
+int notify_settle_alive(struct notify *n, const struct notify_task *t);
 int notify_settle_network(struct guest *g);
 
 /* --- settle_garbage.c --- */

@@ -63,6 +63,7 @@ const struct guest_ops notify_ops = {
 	.handle_path = notify_handle_path,
 	.settle_reaped = notify_settle_reaped,
 	.settle_leader = notify_settle_leader,
+	.settle_killed = notify_settle_killed,
 	.settle_network = notify_settle_network,
 	.handle_passed = notify_handle_passed,
 	.settle_garbage = notify_settle_garbage,

@@ -68,17 +68,17 @@ static int is_zombie(struct notify *n, pid_t tid)
 }
 
 /*
- * A task that only waits for us is asleep or stopped. One whose process is killed has SIGKILL pending, then runs towards its end
- * (state R, D or I), then is dead: until it is the one or the other it is asked again.
+ * A task that only waits for us is asleep or stopped (in a call it may be in state D, but then its call waits for an answer). One whose process is
+ * killed has SIGKILL pending, then runs towards its end (state R, D or I), then is dead: until it is the one or the other it is asked again.
  */
-static int is_decided(struct notify *n, pid_t tid, bool *ret_alive)
+static int is_decided(struct notify *n, const struct notify_task *t, bool *ret_alive)
 {
 	char text[4096];
 	const char *state, *pending;
 	int r;
 
 	*ret_alive = false;
-	r = procfs_status(n, tid, text, sizeof(text));
+	r = procfs_status(n, t->tid, text, sizeof(text));
 	if (r < 0)
 		return r == -ESRCH || r == -ENOENT ? 1 : r;
 	state = procfs_field(text, "State");
@@ -88,19 +88,24 @@ static int is_decided(struct notify *n, pid_t tid, bool *ret_alive)
 	state += strspn(state, " \t");
 	if (strtoull(pending, NULL, 16) & 1ull << (SIGKILL - 1))
 		return 1;
-	*ret_alive = *state == 'S' || *state == 't';
+	*ret_alive = *state == 'S' || *state == 't' || (*state == 'D' && t->where == WHERE_CALL && listener_waits(&t->cookie));
 	return *ret_alive || *state == 'Z' || *state == 'X';
 }
 
-int notify_settle_alive(struct notify *n, pid_t tid)
+int notify_settle_alive(struct notify *n, const struct notify_task *t)
 {
 	uint64_t end = host_clock_ns() + PATIENCE_NS;
 	bool alive;
 	int r;
 
-	while ((r = is_decided(n, tid, &alive)) == 0 && host_clock_ns() < end)
+	while ((r = is_decided(n, t, &alive)) == 0 && host_clock_ns() < end)
 		(void)sched_yield();
 	return r < 0 ? r : alive;
+}
+
+int notify_settle_zombie(struct notify *n, pid_t tid)
+{
+	return until(is_zombie, n, tid);
 }
 
 int notify_settle_leader(struct guest *g, int task)

@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -67,7 +68,7 @@ static int died_alone(struct notify *n, const struct notify_task *t, int status)
 	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGSYS || t->process->ending || t->tid == t->process->tgid)
 		return 0;
 	sibling = tasks_thread_beside(&n->tasks, t);
-	return sibling ? notify_settle_alive(n, sibling->tid) : 0;
+	return sibling ? notify_settle_alive(n, sibling) : 0;
 }
 
 static int bury(struct notify *n, pid_t tid, int status)
@@ -97,16 +98,89 @@ static int bury(struct notify *n, pid_t tid, int status)
 	return r < 0 ? r : deaths_add(&n->deaths, &death);
 }
 
+/* Reaps the process, all of which dies, threads before their leader. */
+static int reap_process(struct notify *n, const struct notify_process *p)
+{
+	struct notify_task *t, *next;
+	int status, r = 0;
+	pid_t tid, tgid = p->tgid;
+
+	HASH_ITER(hh_number, n->tasks.by_number, t, next) {
+		if (t->process == p && r == 0)
+			r = notify_settle_zombie(n, t->tid);
+	}
+	HASH_ITER(hh_number, n->tasks.by_number, t, next) {
+		tid = t->tid;
+		if (r == 0 && t->process == p && tid != tgid && waitpid(tid, &status, WNOHANG | __WALL) == tid)
+			r = bury(n, tid, status);
+	}
+	/* Not yet where there is a thread that nobody has been told of: then it is reaped as others are. */
+	if (r == 0 && waitpid(tgid, &status, WNOHANG | __WALL) == tgid)
+		r = bury(n, tgid, status);
+	return r < 0 ? r : deaths_report(&n->deaths, &n->queue);
+}
+
+int notify_settle_killed(struct guest *g, int task)
+{
+	struct notify *n = notify_of(g);
+	const struct notify_task *t = notify_find(g, task);
+	int r;
+
+	if (!t || t->where == WHERE_DEAD)
+		return 1;
+	r = notify_settle_alive(n, t);
+	if (r != 0)
+		return r < 0 ? r : 0;
+	r = reap_process(n, t->process);
+	return r < 0 ? r : 1;
+}
+
+/* Who runs is in a call that may be what others die of. Not for ever: when it blocks there, the others' affairs go on. */
+static const struct notify_task *in_call_that_kills(struct notify *n)
+{
+	const struct notify_task *t = notify_find(&n->guest, n->running);
+	bool ends_threads = t && t->passed && (t->call_nr == SYS_execve || t->call_nr == SYS_execveat);
+
+	if (!t || t->where != WHERE_RUNNING || !(n->stops_there || ends_threads))
+		return NULL;
+	return n->watchdog_ms >= 0 && n->silent_ms >= (unsigned)n->watchdog_ms ? NULL : t;
+}
+
+/*
+ * A hooked call is under way: what it returns is told before whatever it does to others (SIGCONT lets them go on), and whoever died of it is
+ * reaped when the engine has asked for that, in its order (a reaped process's parent gets its signal by that).
+ */
+static int reap_caller(struct notify *n, const struct notify_task *caller)
+{
+	siginfo_t info = { .si_pid = 0 };
+	char state;
+	int r;
+
+	n->reap_later = true;
+	if (waitid(P_PID, (id_t)caller->tid, &info, WSTOPPED | WNOHANG | __WALL) < 0 && errno != ECHILD)
+		return -errno;
+	if (info.si_pid != 0)
+		return notify_stop(n, info.si_pid, info.si_status << 8 | 0x7f);
+	r = procfs_state(n, caller->tid, &state);
+	if (r < 0 && r != -ESRCH)
+		return r;
+	return r == 0 && state == 'Z' ? reap_process(n, caller->process) : 0;
+}
+
 int notify_reap(struct notify *n)
 {
+	const struct notify_task *caller = in_call_that_kills(n);
 	int status, r;
 	pid_t tid;
 
+	if (caller && n->stops_there)
+		return reap_caller(n, caller);
+	n->reap_later = caller;
 	for (;;) {
 		/* __WCLONE without __WALL: tracees of any kind, but no ordinary children, which are somebody else's to reap */
 		tid = waitpid(-1, &status, WNOHANG | __WCLONE);
 		if (tid == 0 || (tid < 0 && errno == ECHILD))
-			return deaths_report(&n->deaths, &n->queue);
+			return in_call_that_kills(n) ? 0 : deaths_report(&n->deaths, &n->queue);
 		if (tid < 0)
 			return -errno;
 		if (WIFSTOPPED(status)) {
@@ -276,6 +350,8 @@ static int wait_more(struct notify *n)
 	int period = watched ? alarm_period(n) : n->terminal ? IDLE_LOOK_MS : -1;
 	int r;
 
+	if (n->reap_later && !in_call_that_kills(n))
+		return notify_reap(n);
 	r = poll(fds, n_fds, period);
 	if (r < 0)
 		return errno == EINTR ? 0 : -errno;

@@ -41,60 +41,82 @@ static struct process *target_of(struct engine *e, struct task *t, int *ret_sign
 	}
 }
 
-/* After SIGKILL or SIGCONT was sent: who dies, who goes on? Their events are awaited before anybody runs. */
-static int settle_sent(struct engine *e, struct process *p)
+/* After SIGCONT was sent: who goes on? Their events are awaited before anybody runs. */
+static int settle_continued(struct engine *e, struct process *p)
 {
 	struct signal_state s;
 	struct task *t;
 	int r;
 
-	if (p->zombie || p->dying)
-		return 0;
 	LL_FOREACH(e->tasks, t) {
-		if (t->process != p)
+		if (t->process != p || t->state != TASK_STOPPED)
 			continue;
 		r = e->g->ops->signal_state(e->g, t->id, &s);
 		if (r < 0 && r != -ESRCH)
 			return r;
-		if (r == -ESRCH || (s.thread_pending | s.process_pending) & BIT(SIGKILL)) {
-			process_mark_dying(e, p);
-			return 0;
-		}
-		if (t->state == TASK_STOPPED && (s.thread_pending | s.process_pending) & BIT(SIGCONT))
+		if (r == 0 && (s.thread_pending | s.process_pending) & BIT(SIGCONT))
 			e->n_expected++;
 	}
 	return 0;
 }
 
-static int settle_all_sent(struct engine *e, struct process *only)
+/* The same after SIGKILL: who dies? */
+static int settle_killed(struct engine *e, struct process *p)
+{
+	struct task *t = itimers_any_task(e, p);
+	int r;
+
+	r = t ? e->g->ops->settle_killed(e->g, t->id) : 0;
+	if (r > 0)
+		process_mark_dying(e, p);
+	return r < 0 ? r : 0;
+}
+
+static int settle_sent(struct engine *e, struct process *only, int (*settle)(struct engine *e, struct process *p))
 {
 	struct process *p;
 	int r;
 
-	if (only)
-		return settle_sent(e, only);
 	LL_FOREACH(e->processes, p) {
-		r = settle_sent(e, p);
+		if ((only && p != only) || p->zombie || p->dying)
+			continue;
+		r = settle(e, p);
 		if (r < 0)
 			return r;
 	}
+	return 0;
+}
+
+int signals_settle_killed(struct engine *e)
+{
+	return settle_sent(e, NULL, settle_killed);
+}
+
+static int was_sent(struct engine *e, struct task *t, struct process *p, int signo, struct verdict *v)
+{
+	bool again = t->call.scratch[0];
+	int r = 0;
+
+	t->call.scratch[0] = true;
+	if (t->call.result == 0 && !again)
+		r = settle_sent(e, p, signo == SIGKILL ? settle_killed : settle_continued);
+	if (r < 0)
+		return r;
+	if (e->n_dying || e->n_expected)
+		return verdict_block(v); /* until that has happened: turn.c */
+	signals_changed(e, p);
+	v->kind = VERDICT_GO;
 	return 0;
 }
 
 int handle_sig_kill(struct engine *e, struct task *t, struct verdict *v)
 {
 	struct process *p;
-	int signo, r;
+	int signo;
 
 	p = target_of(e, t, &signo);
-	if (t->call.done) {
-		r = t->call.result == 0 ? settle_all_sent(e, p) : 0;
-		if (r < 0)
-			return r;
-		signals_changed(e, p);
-		v->kind = VERDICT_GO;
-		return 0;
-	}
+	if (t->call.done)
+		return was_sent(e, t, p, signo, v);
 	signals_note_sent(e, signo);
 	if (signo == SIGKILL || signo == SIGCONT)
 		return verdict_hook(v);

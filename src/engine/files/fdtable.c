@@ -111,22 +111,30 @@ static struct slot **place(struct fdtable *table, int fd)
 	return &table->slots[fd];
 }
 
+int fdtable_look(struct engine *e, struct task *t, int fd, struct fd_info *ret_info)
+{
+	int handle, r;
+
+	handle = e->g->ops->fd_borrow(e->g, t->id, fd);
+	if (handle < 0)
+		return handle;
+	r = e->g->ops->handle_info(e->g, handle, ret_info);
+	e->g->ops->handle_release(e->g, handle);
+	return r;
+}
+
 int fdtable_info(struct engine *e, struct task *t, int fd, const struct fd_info **ret_info)
 {
 	struct fd_info info;
 	struct slot **at;
-	int handle, r;
+	int r;
 
 	at = place(t->fds, fd);
 	if (at && *at) {
 		*ret_info = &(*at)->info;
 		return 0;
 	}
-	handle = e->g->ops->fd_borrow(e->g, t->id, fd);
-	if (handle < 0)
-		return handle;
-	r = e->g->ops->handle_info(e->g, handle, &info);
-	e->g->ops->handle_release(e->g, handle);
+	r = fdtable_look(e, t, fd, &info);
 	if (r < 0)
 		return r;
 	e->network_used |= info.kind == FD_INET;

@@ -25,7 +25,8 @@ void fdtable_unref(struct engine *e, struct fdtable *table);
 int fdtable_info(struct engine *e, struct task *t, int fd, const struct fd_info **ret_info);
 /* The facts, if they are known already; NULL otherwise. */
 const struct fd_info *fdtable_known(const struct fdtable *table, int fd);
-
+/* The facts as they are now; the table learns nothing. For calls that are about to change what the number means, which has been forgotten. */
+int fdtable_look(struct engine *e, struct task *t, int fd, struct fd_info *ret_info);
 
 /* Is its open file O_NONBLOCK now? 1, 0, or -errno. */
 int fdtable_nonblocking(struct engine *e, struct task *t, int fd);

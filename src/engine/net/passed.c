@@ -166,10 +166,11 @@ void passed_note_closed(struct engine *e)
 static bool may_close_socket(struct engine *e, struct task *t)
 {
 	static const int closing[] = { __NR_dup2, __NR_dup3, __NR_close_range, __NR_execve, __NR_execveat };
-	const struct fd_info *info;
+	struct fd_info info;
 
+	/* The handler has forgotten the number already: nobody is to remember it again. */
 	if (t->call.nr == __NR_close)
-		return fdtable_info(e, t, (int)t->call.args[0], &info) == 0 && info->kind == FD_UNIX;
+		return fdtable_look(e, t, (int)t->call.args[0], &info) == 0 && info.kind == FD_UNIX;
 	for (size_t i = 0; i < ARRAY_SIZE(closing); i++)
 		if (t->call.nr == closing[i])
 			return true;

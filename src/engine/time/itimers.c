@@ -32,6 +32,8 @@ int itimers_queue_signal(struct engine *e, struct process *p, struct task *t, bo
 	if (!t)
 		return 0;
 	signals_note_sent(e, info->si_signo);
+	if (info->si_signo == SIGKILL)
+		process_mark_dying(e, p);
 	r = e->g->ops->signal_send(e->g, t->id, to_thread, info);
 	if (r < 0 && r != -ESRCH && r != -EAGAIN)
 		return r;
