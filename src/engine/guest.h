@@ -395,7 +395,7 @@ struct guest_ops {
 	int (*settle_leader)(struct guest *g, int task);
 	/*
 	 * SIGKILL was sent to some: does the process of this task die of it? 1: its EVENT_EXITs are on their way, before any other event and in
-	 * the order of these calls; 0: it lives.
+	 * the order of these calls; 0: it lives. Not for a task that runs.
 	 */
 	int (*settle_killed)(struct guest *g, int task);
 	/* Waits until loopback network delivery has come to rest. */

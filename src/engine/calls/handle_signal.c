@@ -60,13 +60,30 @@ static int settle_continued(struct engine *e, struct process *p)
 	return 0;
 }
 
+/* One that is adrift computes, perhaps: whether that goes on cannot be waited for, only whether the signal is there still. */
+static int is_killed_adrift(struct engine *e, const struct task *t)
+{
+	struct signal_state s;
+	int r;
+
+	r = e->g->ops->signal_state(e->g, t->id, &s);
+	if (r < 0)
+		return r == -ESRCH ? 1 : r;
+	return (s.thread_pending | s.process_pending) & BIT(SIGKILL) ? 1 : 0;
+}
+
 /* The same after SIGKILL: who dies? */
 static int settle_killed(struct engine *e, struct process *p)
 {
-	struct task *t = itimers_any_task(e, p);
-	int r;
+	struct task *t, *asked = NULL;
+	int r = 0;
 
-	r = t ? e->g->ops->settle_killed(e->g, t->id) : 0;
+	LL_FOREACH(e->tasks, t) {
+		if (t->process == p && !t->leader_gone && (!asked || asked->state == TASK_ADRIFT))
+			asked = t;
+	}
+	if (asked)
+		r = asked->state == TASK_ADRIFT ? is_killed_adrift(e, asked) : e->g->ops->settle_killed(e->g, asked->id);
 	if (r > 0)
 		process_mark_dying(e, p);
 	return r < 0 ? r : 0;
