@@ -92,7 +92,6 @@ struct engine *engine_free(struct engine *e)
 	socket_notes_deinit(&e->socket_notes);
 	inodes_deinit(&e->inodes);
 	sched_deinit(&e->sched);
-	free(e->continued);
 	free(e);
 	return NULL;
 }

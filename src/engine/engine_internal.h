@@ -53,8 +53,6 @@ struct engine {
 	uint64_t next_mm_id;
 	unsigned n_dying;     /* processes with dying set */
 	unsigned n_expected;  /* EVENT_CONTINUED events that are sure to come */
-	struct event *continued; /* those of them that have come: all are taken together, by number (event.c) */
-	size_t n_continued;
 	bool considers;       /* a call is looked at: nobody changes memory meanwhile */
 	struct {              /* the path that was read last since it is */
 		bool valid;
@@ -188,12 +186,14 @@ int wait_with_sigmask(struct engine *e, struct task *t, uint64_t mask_addr);
 /* handle_rand.c: len bytes of the task's stream to guest memory; *ret_done of them arrived. 0 or -errno. */
 int random_to_guest(struct engine *e, struct task *t, uint64_t addr, uint64_t len, uint64_t *ret_done);
 
-/* Lets go of what was kept for the task until its next event. */
 /* The guest sends this signal, or has asked for it to be sent later. */
 void signals_note_sent(struct engine *e, int signo);
 /* SIGKILL may have been sent to any process: those that die of it are marked as dying. */
 int signals_settle_killed(struct engine *e);
+/* Who sent SIGCONT to whomever is over: those that it held for that are released. */
+int signals_release_stopped(struct engine *e);
 
+/* Lets go of what was kept for the task until its next event. */
 void task_release_hold(struct engine *e, struct task *t);
 
 /* Guest operations, shortened. */

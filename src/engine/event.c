@@ -178,12 +178,18 @@ static int on_exec(struct engine *e, struct task *t)
 	return r < 0 ? r : ready(e, t, VERDICT_GO);
 }
 
-/* Do others die because of this end: of a call that it did not return from, or because they asked for that (PR_SET_PDEATHSIG)? */
+/* It did not return from a call that sends a signal. */
+static bool dies_sending(const struct task *t)
+{
+	return t->call.hooked && !t->call.done && t->call.row->handler == handle_sig_kill;
+}
+
+/* Do others die because of this end: of the call that it did not return from, or because they asked for that (PR_SET_PDEATHSIG)? */
 static bool kills_others(struct engine *e, const struct task *t, int wait_status)
 {
 	const struct task *other;
 
-	if (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL && t->call.hooked && !t->call.done && t->call.row->handler == handle_sig_kill)
+	if (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL && dies_sending(t))
 		return true;
 	LL_FOREACH(e->tasks, other) {
 		if (other != t && other->traits.death_signal == SIGKILL)
@@ -195,7 +201,7 @@ static bool kills_others(struct engine *e, const struct task *t, int wait_status
 static int on_death(struct engine *e, struct task *t, const struct event *event)
 {
 	struct process *p = t->process;
-	bool others = p->n_tasks > 1, kills = kills_others(e, t, event->wait_status);
+	bool others = p->n_tasks > 1, kills = kills_others(e, t, event->wait_status), sending = dies_sending(t);
 	int r;
 
 	e->stats.deaths++;
@@ -206,7 +212,9 @@ static int on_death(struct engine *e, struct task *t, const struct event *event)
 	/* Only the leader that is gone already is left: its event, the process's end, is under way. */
 	if (r >= 0 && others && p->n_tasks == 1 && p->leader && p->leader->leader_gone)
 		process_mark_dying(e, p);
-	return r >= 0 && kills && !e->ended ? signals_settle_killed(e) : r;
+	if (r >= 0 && kills && !e->ended)
+		r = signals_settle_killed(e);
+	return r >= 0 && sending && !e->ended ? signals_release_stopped(e) : r;
 }
 
 static int on_signal(struct engine *e, struct task *t, const struct event *event)
@@ -487,35 +495,7 @@ static int take_event(struct engine *e, const struct event *event)
 		     : 0;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const struct event *x = a, *y = b;
-
-	return (x->task > y->task) - (x->task < y->task);
-}
-
-/* Several go on at once (SIGCONT to a group): in which order they are seen is chance. */
-static int take_continued(struct engine *e, const struct event *event)
-{
-	struct event *list = reallocarray(e->continued, e->n_continued + 1, sizeof(*list));
-	size_t n = e->n_continued + 1;
-	int r = 0;
-
-	if (!list)
-		return engine_fail(e, ENOMEM, "event of task %d", event->task);
-	e->continued = list;
-	list[e->n_continued++] = *event;
-	if (n < e->n_expected)
-		return 0;
-	qsort(list, n, sizeof(*list), by_number);
-	e->n_continued = 0;
-	for (size_t i = 0; r >= 0 && i < n; i++)
-		if (task_find(e, list[i].task)) /* else it has died since */
-			r = take_event(e, &list[i]);
-	return r;
-}
-
 int engine_event(struct engine *e, const struct event *event)
 {
-	return event->kind == EVENT_CONTINUED ? take_continued(e, event) : take_event(e, event);
+	return take_event(e, event);
 }

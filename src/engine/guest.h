@@ -398,6 +398,12 @@ struct guest_ops {
 	 * the order of these calls; 0: it lives. Not for a task that runs.
 	 */
 	int (*settle_killed)(struct guest *g, int task);
+	/*
+	 * Before SIGCONT may be sent to it a task that is stopped (VERDICT_LISTEN) is held, and then released: 1: it goes on, its EVENT_CONTINUED is on its
+	 * way, in the order of these calls, in which their parents' SIGCHLDs are made, too; 0: it is stopped still, or was not held.
+	 */
+	int (*hold_stopped)(struct guest *g, int task);
+	int (*release_stopped)(struct guest *g, int task);
 	/* Waits until loopback network delivery has come to rest. */
 	int (*settle_network)(struct guest *g);
 	/* How many descriptors are in the messages that wait in this socket (AF_UNIX); negative: not known. May be NULL. */
@@ -452,6 +458,7 @@ struct guest {
 	uint64_t clock_page_address; /* where guests have the clock page, 0: nowhere */
 	struct guest_identities identities;
 	struct clock_page *clock_page; /* NULL: clocks are read by calls */
+	bool death_kills; /* the engine's: somebody has asked to be killed when its parent dies */
 	/* Has the run made the file with these numbers? The engine's; NULL: nobody knows. */
 	bool (*made_here)(void *arg, uint64_t dev, uint64_t ino);
 	void *made_here_arg;

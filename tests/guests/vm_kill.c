@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -122,7 +123,36 @@ static void by_itself(void)
 	SAME("with itself: %d", collect("with itself", pids[0]));
 }
 
-/* SIGCONT lets several go on at once. Of which one SIGCHLD tells then is the kernel's, still. */
+/* What a child's death does to its own children, which asked for that; they become this process's then, and it hears of all. */
+static void by_parents_death(void)
+{
+	int ends[2], killed;
+	pid_t child;
+	char byte;
+
+	MUST(pipe(ends));
+	n_heard = 0;
+	child = (pid_t)MUST(fork());
+	if (child == 0) {
+		for (int i = 0; i < CHILDREN; i++) {
+			if (fork() == 0) {
+				MUST(prctl(PR_SET_PDEATHSIG, SIGKILL));
+				MUST(write(ends[1], "r", 1));
+				live(i % 4);
+			}
+		}
+		for (int i = 0; i < CHILDREN; i++)
+			MUST(read(ends[0], &byte, 1));
+		_exit(0);
+	}
+	close(ends[0]);
+	close(ends[1]);
+	killed = collect("parent ends", child);
+	SAME("parent ends: %d killed", killed);
+	SHOWN("at %llu", (unsigned long long)vm_now());
+}
+
+/* SIGCONT lets several go on at once: of one of them SIGCHLD tells. */
 static void continued(void)
 {
 	pid_t pids[CHILDREN];
@@ -137,7 +167,6 @@ static void continued(void)
 	for (int i = 0; i < CHILDREN; i++)
 		n -= waitpid(pids[i], &status, WCONTINUED) == pids[i] && WIFCONTINUED(status);
 	SAME("still stopped %d", n);
-	n_heard = 0;
 	MUST(kill(-pids[0], SIGKILL));
 	SAME("continued: %d", collect("continued", pids[0]));
 }
@@ -147,11 +176,13 @@ int main(void)
 	struct sigaction action = { .sa_sigaction = on_child, .sa_flags = SA_SIGINFO };
 
 	MUST(sigaction(SIGCHLD, &action, NULL));
+	MUST(prctl(PR_SET_CHILD_SUBREAPER, 1));
 	for (int i = 0; i < 3; i++) {
 		by_group();
 		one_by_one();
 		by_pidfd();
 		by_itself();
+		by_parents_death();
 		continued();
 	}
 	vm_end();

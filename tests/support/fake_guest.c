@@ -199,6 +199,18 @@ static int fake_settle_killed(struct guest *g, int task)
 	return (s->thread_pending | s->process_pending) >> (SIGKILL - 1) & 1;
 }
 
+static int fake_hold_stopped(struct guest *g, int task)
+{
+	return 0;
+}
+
+static int fake_release_stopped(struct guest *g, int task)
+{
+	const struct signal_state *s = &fake_of(g)->signals[task];
+
+	return (s->thread_pending | s->process_pending) >> (SIGCONT - 1) & 1;
+}
+
 static int fake_settle_network(struct guest *g)
 {
 	return 0;
@@ -235,6 +247,8 @@ static const struct guest_ops fake_ops = {
 	.settle_reaped = fake_settle_reaped,
 	.settle_leader = fake_settle_leader,
 	.settle_killed = fake_settle_killed,
+	.hold_stopped = fake_hold_stopped,
+	.release_stopped = fake_release_stopped,
 	.settle_network = fake_settle_network,
 	.settle_terminals = fake_settle_terminals,
 	.outside_pending = fake_outside_pending,

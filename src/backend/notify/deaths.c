@@ -34,7 +34,7 @@ static int compare(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-static bool any_ready(const struct deaths *deaths)
+bool deaths_any_ready(const struct deaths *deaths)
 {
 	size_t i;
 
@@ -50,7 +50,7 @@ int deaths_report(struct deaths *deaths, struct event_queue *queue)
 	size_t i, kept = 0;
 	int r;
 
-	if (!any_ready(deaths))
+	if (!deaths_any_ready(deaths))
 		return 0; /* thousands may be held */
 	if (deaths->n > 1)
 		qsort(deaths->list, deaths->n, sizeof(*deaths->list), compare);

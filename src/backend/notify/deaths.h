@@ -27,6 +27,8 @@ struct deaths {
 
 /* The death of a leader releases what was held of its process. */
 int deaths_add(struct deaths *deaths, const struct death *death);
+/* Is there one that is not held? */
+bool deaths_any_ready(const struct deaths *deaths);
 /* Moves what is not held to the queue. */
 int deaths_report(struct deaths *deaths, struct event_queue *queue);
 void deaths_deinit(struct deaths *deaths);

@@ -38,8 +38,7 @@ static int check_no_signal(struct notify *n, int task)
 	return (state.thread_pending | state.process_pending) & ~state.blocked & ~signal_state_ignored(&state) & ~STOP_BIT ? -EBUSY : 0;
 }
 
-/* Takes a stop; *ret_status as from wait(2). A death is left for notify_reap(). */
-static int await_stop(const struct notify_task *t, int *ret_status)
+int look_await_stop(const struct notify_task *t, int *ret_status)
 {
 	siginfo_t info;
 
@@ -58,7 +57,7 @@ static int stop_on_the_way(struct notify *n, const struct notify_task *t, int *r
 	r = companion_interrupt(t->tid);
 	if (r == 0)
 		r = listener_reply(n, &t->cookie, RESTART);
-	return r < 0 ? r : await_stop(t, ret_status);
+	return r < 0 ? r : look_await_stop(t, ret_status);
 }
 
 /* In a job control stop that listens for SIGCONT the tracer can ask nothing: it is made an ordinary stop for a moment. */
@@ -68,7 +67,7 @@ static int look_at_listener(const struct notify_task *t, struct user_regs_struct
 
 	r = companion_interrupt(t->tid);
 	if (r == 0)
-		r = await_stop(t, &status);
+		r = look_await_stop(t, &status);
 	if (r < 0)
 		return r;
 	look = get_registers(t->tid, ret_regs);
@@ -85,7 +84,7 @@ int look_has_stopped(const struct notify_task *t, int *ret_status)
 		return -errno;
 	if (!info.si_pid)
 		return 0;
-	r = await_stop(t, ret_status);
+	r = look_await_stop(t, ret_status);
 	return r < 0 ? r : 1;
 }
 
@@ -160,7 +159,7 @@ static int come_to_call(struct notify *n, const struct notify_task *t, int statu
 		if (r == 0)
 			r = companion_go_to_call(t->tid, 0);
 		if (r == 0)
-			r = await_stop(t, &status);
+			r = look_await_stop(t, &status);
 	}
 	return r;
 }

@@ -32,6 +32,7 @@ enum task_where {
 	WHERE_CALL,
 	WHERE_STOP,
 	WHERE_LISTEN,
+	WHERE_HELD, /* stopped, and SIGCONT is about to be sent (held.c) */
 	WHERE_OUTSIDE, /* the first one, before its start: not traced */
 	WHERE_DEAD,
 };

@@ -167,6 +167,38 @@ static int reap_caller(struct notify *n, const struct notify_task *caller)
 	return r == 0 && state == 'Z' ? reap_process(n, caller->process) : 0;
 }
 
+/*
+ * A parent's death may kill its children at once (PR_SET_PDEATHSIG), which may be found dead together with it. It is the oldest of them, dead before
+ * them, and is taken alone: the engine asks for its children then. The tid as of waitpid(2).
+ */
+static pid_t take_oldest(struct notify *n, int *ret_status)
+{
+	siginfo_t info = { .si_pid = 0 }, older;
+	struct notify_task *t, *next;
+
+	if (waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WCLONE) < 0)
+		return -1;
+	if (info.si_pid == 0)
+		return 0;
+	if (info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED)
+		return waitpid(info.si_pid, ret_status, WNOHANG | __WALL);
+	HASH_ITER(hh_number, n->tasks.by_number, t, next) {
+		older.si_pid = 0;
+		if (t->where != WHERE_DEAD && waitid(P_PID, (id_t)t->tid, &older, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 && older.si_pid != 0)
+			return waitpid(t->tid, ret_status, WNOHANG | __WALL);
+	}
+	return waitpid(info.si_pid, ret_status, WNOHANG | __WALL); /* nobody has been told of it */
+}
+
+/* The next that has stopped or died, 0: none, -errno. */
+static pid_t take_change(struct notify *n, int *ret_status)
+{
+	/* __WCLONE without __WALL: tracees of any kind, but no ordinary children, which are somebody else's to reap */
+	pid_t tid = n->guest.death_kills ? take_oldest(n, ret_status) : waitpid(-1, ret_status, WNOHANG | __WCLONE);
+
+	return tid >= 0 ? tid : errno == ECHILD ? 0 : -errno;
+}
+
 int notify_reap(struct notify *n)
 {
 	const struct notify_task *caller = in_call_that_kills(n);
@@ -177,12 +209,11 @@ int notify_reap(struct notify *n)
 		return reap_caller(n, caller);
 	n->reap_later = caller;
 	for (;;) {
-		/* __WCLONE without __WALL: tracees of any kind, but no ordinary children, which are somebody else's to reap */
-		tid = waitpid(-1, &status, WNOHANG | __WCLONE);
-		if (tid == 0 || (tid < 0 && errno == ECHILD))
-			return in_call_that_kills(n) ? 0 : deaths_report(&n->deaths, &n->queue);
+		tid = take_change(n, &status);
 		if (tid < 0)
-			return -errno;
+			return (int)tid;
+		if (tid == 0)
+			return in_call_that_kills(n) ? 0 : deaths_report(&n->deaths, &n->queue);
 		if (WIFSTOPPED(status)) {
 			r = deaths_report(&n->deaths, &n->queue);
 			if (r == 0)
@@ -192,6 +223,10 @@ int notify_reap(struct notify *n)
 		}
 		if (r < 0)
 			return r;
+		if (n->guest.death_kills && deaths_any_ready(&n->deaths) && !in_call_that_kills(n)) {
+			n->reap_later = true;
+			return deaths_report(&n->deaths, &n->queue);
+		}
 	}
 }
 

@@ -50,6 +50,8 @@ static int set_death_signal(struct engine *e, struct task *t, struct verdict *v)
 	if (signo > SIGNALS)
 		return verdict_errno(v, EINVAL);
 	t->traits.death_signal = (int)signo;
+	if (signo == SIGKILL)
+		e->g->death_kills = true;
 	signals_note_sent(e, (int)signo);
 	return verdict_continue(v);
 }

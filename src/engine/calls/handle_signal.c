@@ -41,23 +41,36 @@ static struct process *target_of(struct engine *e, struct task *t, int *ret_sign
 	}
 }
 
-/* After SIGCONT was sent: who goes on? Their events are awaited before anybody runs. */
-static int settle_continued(struct engine *e, struct process *p)
+/* Does it to those of the process that are stopped. A sum of what it returns, or -errno. */
+static int each_stopped(struct engine *e, const struct process *p, int (*act)(struct guest *g, int task))
 {
-	struct signal_state s;
 	struct task *t;
-	int r;
+	int r, sum = 0;
 
 	LL_FOREACH(e->tasks, t) {
 		if (t->process != p || t->state != TASK_STOPPED)
 			continue;
-		r = e->g->ops->signal_state(e->g, t->id, &s);
-		if (r < 0 && r != -ESRCH)
+		r = act(e->g, t->id);
+		if (r < 0)
 			return r;
-		if (r == 0 && (s.thread_pending | s.process_pending) & BIT(SIGCONT))
-			e->n_expected++;
+		sum += r;
 	}
-	return 0;
+	return sum;
+}
+
+static int hold_stopped(struct engine *e, struct process *p)
+{
+	return each_stopped(e, p, e->g->ops->hold_stopped);
+}
+
+/* After SIGCONT was sent: who goes on? Their events are awaited before anybody runs. */
+static int release_stopped(struct engine *e, struct process *p)
+{
+	int n = each_stopped(e, p, e->g->ops->release_stopped);
+
+	if (n > 0)
+		e->n_expected += (unsigned)n;
+	return n;
 }
 
 /* One that is adrift computes, perhaps: whether that goes on cannot be waited for, only whether the signal is there still. */
@@ -109,14 +122,21 @@ int signals_settle_killed(struct engine *e)
 	return settle_sent(e, NULL, settle_killed);
 }
 
+int signals_release_stopped(struct engine *e)
+{
+	return settle_sent(e, NULL, release_stopped);
+}
+
 static int was_sent(struct engine *e, struct task *t, struct process *p, int signo, struct verdict *v)
 {
 	bool again = t->call.scratch[0];
 	int r = 0;
 
 	t->call.scratch[0] = true;
-	if (t->call.result == 0 && !again)
-		r = settle_sent(e, p, signo == SIGKILL ? settle_killed : settle_continued);
+	if (!again && signo == SIGCONT)
+		r = settle_sent(e, p, release_stopped);
+	else if (!again && t->call.result == 0)
+		r = settle_sent(e, p, settle_killed);
 	if (r < 0)
 		return r;
 	if (e->n_dying || e->n_expected)
@@ -129,12 +149,17 @@ static int was_sent(struct engine *e, struct task *t, struct process *p, int sig
 int handle_sig_kill(struct engine *e, struct task *t, struct verdict *v)
 {
 	struct process *p;
-	int signo;
+	int r, signo;
 
 	p = target_of(e, t, &signo);
 	if (t->call.done)
 		return was_sent(e, t, p, signo, v);
 	signals_note_sent(e, signo);
+	if (signo == SIGCONT) {
+		r = settle_sent(e, p, hold_stopped);
+		if (r < 0)
+			return r;
+	}
 	if (signo == SIGKILL || signo == SIGCONT)
 		return verdict_hook(v);
 	signals_changed(e, p);
