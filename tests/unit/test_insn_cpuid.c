@@ -311,14 +311,17 @@ Test(cpuid, hwcap_agrees_with_the_instruction)
 
 /*
  * Linux's own text is the independent witness for names and bits: what we show of the host, Linux shows too, but for
- * what it makes up itself, and for what its boot parameters and errata lists can hide although the processor has it.
+ * what it makes up itself, and for what its boot parameters, errata lists and firmware (which may leave the MTRRs off) can hide although the
+ * processor has it. A paravirtual kernel has a CPUID of its own, which lacks what its programs see of the processor.
  */
 Test(cpuid, host_flags_are_a_subset_of_linux_own)
 {
 	static const char *const synthetic[] = { "constant_tsc", "nonstop_tsc", "tsc_known_freq", "xtopology",
 						 "xsaves",	 "pku",		"ospke",	  "la57",
 						 "umip",	 "smap",	"smep",		  "pcid",
-						 "invpcid",	 "erms",	"fsrm",		  "ibt" };
+						 "invpcid",	 "erms",	"fsrm",		  "ibt",
+						 "mtrr",	 "pdpe1gb",	"abm",		  "sse4a",
+						 "fsgsbase" };
 	struct cpuid_model model = { .level = CPUID_HOST, .cpus = 1, .tsc_hz = 1000000000 };
 	_cleanup_free_ char *ours = cpuid_cpuinfo(&model, cpuid_host_query, NULL);
 	_cleanup_free_ char *linux_text = NULL;
