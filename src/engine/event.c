@@ -117,6 +117,7 @@ static int on_done(struct engine *e, struct task *t, const struct event *event)
 	t->call.disturbed = false;
 	if (t->call.watched) {
 		t->call.watched = false;
+		looks_answered(e, t, event->result);
 		return go_at_once(e, t);
 	}
 	t->state = TASK_READY;
@@ -224,6 +225,7 @@ static int on_signal(struct engine *e, struct task *t, const struct event *event
 	bool caught;
 
 	e->stats.signals++;
+	looks_end(t);
 	clock_charge(&e->clock, 1000);
 	r = e->g->ops->signal_state(e->g, t->id, &s);
 	if (r < 0)
@@ -484,8 +486,6 @@ static int take_event(struct engine *e, const struct event *event)
 			}
 		}
 	}
-	if (t && event->kind != EVENT_TRAP && event->kind != EVENT_ALARM)
-		t->trap_streak = 0;
 	e->dead_at_anchors = t && event->kind == EVENT_EXIT ? t->at_anchors : 0;
 	r = hidden ? on_hidden(e, t, event) : dispatch(e, t, event);
 	if (r >= 0 && turn)

@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "engine/guest.h"
 #include "engine/time/itimers.h"
+#include "engine/time/looks.h"
 #include "engine/policy/policy.h"
 #include "engine/sched/spinners.h"
 #include "engine/policy/traits.h"
@@ -79,6 +80,8 @@ struct call {
 	bool watched;      /* was told VERDICT_HOOK for the observers' sake only: its EVENT_DONE is theirs */
 	bool unnoticed;    /* its VERDICT_HOOK was one that it cannot notice: a restart code is its own */
 	bool disturbed;    /* gave up because of a hook: the kernel makes the call again, and then it is not to notice */
+	bool gives_way;    /* is not to wait, only to let others go first */
+	bool waited;       /* was parked for anything else */
 	uint64_t progress; /* bytes already moved by a call that the engine performs in pieces */
 	uint64_t start_ns; /* run time when the call was made: deadlines count from here */
 	uint64_t scratch[4]; /* the handler's own notes between considerations */
@@ -177,7 +180,7 @@ struct task {
 	bool hold_waits; /* nobody has opened the other end */
 	uint64_t born_ns; /* run time */
 	struct task_spin spin;
-	uint32_t trap_streak; /* looks at the time stamp counter since the last event of another kind */
+	struct task_looks looks;
 	char comm[16];
 };
 

@@ -8,20 +8,6 @@
 /* Virtual time of an instruction that is no look at a clock. */
 #define TRAP_COST_NS 100
 
-/*
- * Each look traps, which takes real time, four orders of magnitude more than it does natively. One who does nothing but look waits for time
- * to pass: the longer he does, the more passes at each look.
- */
-#define STREAK_STEP 1024 /* looks after which the cost doubles */
-#define STREAK_MOST 6    /* doublings */
-
-static uint64_t look_cost(struct task *t)
-{
-	uint32_t doublings = t->trap_streak / STREAK_STEP;
-
-	return (uint64_t)CLOCK_READ_COST_NS << (doublings < STREAK_MOST ? doublings : STREAK_MOST);
-}
-
 struct cpuid_model trap_processor(const struct engine *e)
 {
 	return (struct cpuid_model){ .level = e->options.cpu_level, .cpus = e->options.cpus, .tsc_hz = CLOCK_TSC_HZ };
@@ -54,9 +40,9 @@ void trap_answer(struct engine *e, struct task *t, const struct event *event)
 
 	if (event->trap.kind < INSN_KIND_COUNT)
 		e->stats.traps[event->trap.kind]++;
-	task_charge(e, t, is_look ? look_cost(t) : TRAP_COST_NS);
-	if (t->trap_streak < UINT32_MAX)
-		t->trap_streak++;
+	if (!is_look)
+		looks_end(t);
+	task_charge(e, t, is_look ? looks_at_counter(e, t) : TRAP_COST_NS);
 	t->verdict = (struct verdict){ .kind = VERDICT_ANSWER };
 	answers->tsc = time_add(e->clock.uptime_ns, e->clock.now_ns) * (CLOCK_TSC_HZ / NS_PER_S);
 	if (event->trap.kind == INSN_RDRAND || event->trap.kind == INSN_RDSEED)

@@ -43,6 +43,7 @@ int task_wake(struct engine *e, struct task *t, unsigned why)
 static void park(struct engine *e, struct task *t)
 {
 	t->state = TASK_BLOCKED;
+	t->call.waited |= !t->call.gives_way;
 	t->wait.since_turn = t->wait.since_turn ? t->wait.since_turn : e->turn;
 	t->wait.wake = 0;
 	for (size_t i = 0; i < e->n_observers; i++)
@@ -140,7 +141,7 @@ static int consider_brk(struct engine *e, struct task *t, struct verdict *v)
 /* What a picked task is told. VERDICT_BLOCK: it stays parked. */
 static int consider(struct engine *e, struct task *t, struct verdict *v)
 {
-	int r;
+	int r, looks;
 
 	e->actor = t->id;
 	*v = (struct verdict){ .kind = VERDICT_NONE };
@@ -156,6 +157,8 @@ static int consider(struct engine *e, struct task *t, struct verdict *v)
 	e->considers = true;
 	if (r == 0)
 		r = t->call.nr == __NR_brk ? consider_brk(e, t, v) : consider_call(e, t, v);
+	looks = r >= 0 && t->call.first ? looks_consider(e, t) : 0;
+	r = looks < 0 ? looks : r;
 	e->considers = e->path_memo.valid = false;
 	if (r == 0)
 		r = fault_shorten(e, t, v);
@@ -344,10 +347,10 @@ static void spare(struct engine *e, struct task *t, struct verdict *v)
 	}
 }
 
-/* The kernel runs a call: where observers want its result it is stopped when it returns. */
+/* The kernel runs a call: where observers want its result, or looks.h does, it is stopped when it returns. */
 static void watch(struct engine *e, struct task *t, struct verdict *v)
 {
-	bool wanted = e->options.results || t->armed.unit == PREEMPT_INSTRUCTIONS;
+	bool wanted = e->options.results || t->looks.asked || t->armed.unit == PREEMPT_INSTRUCTIONS;
 
 	if (!wanted || v->kind != VERDICT_CONTINUE || t->call.no_return || !(e->g->abilities & GUEST_CAN_HOOK))
 		return;
@@ -415,6 +418,7 @@ static void resume(struct engine *e, struct task *t, struct step *step)
 		t->slice_end_ns = time_add(e->clock.now_ns, slice_length(e));
 	}
 	e->last = t;
+	looks_told(e, t, v);
 	if (v->kind != VERDICT_HOOK)
 		wait_clear(e, t);
 	if (t->hold_waits) /* no longer */

@@ -56,6 +56,7 @@ void wait_until(struct engine *e, struct task *t, uint64_t deadline_ns)
 
 bool wait_give_way(struct engine *e, struct task *t)
 {
+	t->call.gives_way = true;
 	if (!t->call.first || !sched_peek(&e->sched))
 		return false;
 	chaos_yield(e, t);

@@ -8,9 +8,10 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "engine/policy/policy.h"
+#include "engine/time/looks.h"
 #include "supervisor/options/options.h"
 
-/* The options know the policy table only for the fingerprint; a table of one row stands in for it. */
+/* The options know the policy table and that of looks only for the fingerprint; tables of one row stand in for them. */
 static struct policy_row only_row = { .name = "read", .class = CLASS_ORDER, .cost_ns = 2000 };
 
 const struct policy_row *policy_row(int64_t nr)
@@ -18,6 +19,13 @@ const struct policy_row *policy_row(int64_t nr)
 	static const struct policy_row none = { 0 };
 
 	return nr == POLICY_MAX_NR ? &only_row : &none;
+}
+
+static struct look only_look;
+
+const struct look *looks_row(int64_t nr)
+{
+	return nr == POLICY_MAX_NR && only_look.most_ns ? &only_look : NULL;
 }
 
 static void set(struct run_options *o, const char *name, const char *text)
@@ -197,6 +205,9 @@ Test(options, fingerprint_follows_outcome_only)
 	only_row.cost_ns++;
 	cr_assert_eq(run_options_fingerprint(&base, before), 0);
 	cr_assert_str_neq(before, after, "a change of the last row of the policy table counts");
+	only_look.most_ns = 1;
+	cr_assert_eq(run_options_fingerprint(&base, after), 0);
+	cr_assert_str_neq(before, after, "so does one of the table of looks");
 }
 
 Test(options, command_line_is_short_and_quoted)

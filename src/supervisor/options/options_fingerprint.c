@@ -2,11 +2,13 @@
 /* What a run depends on, as a hash and for people: see options.h. */
 #include "supervisor/options/options.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "engine/policy/policy.h"
+#include "engine/time/looks.h"
 
 static void hash_text(struct hash *h, const char *text)
 {
@@ -18,6 +20,7 @@ static void hash_policy(struct hash *h)
 {
 	for (int64_t nr = 0; nr <= POLICY_MAX_NR; nr++) {
 		const struct policy_row *row = policy_row(nr);
+		const struct look *look = looks_row(nr);
 		char text[160];
 
 		if (!row->name)
@@ -25,7 +28,21 @@ static void hash_policy(struct hash *h)
 		(void)snprintf(text, sizeof(text), "%d %s %d %u %d %u", (int)nr, row->name, (int)row->class, row->flags,
 			       row->error, row->cost_ns);
 		hash_text(h, text);
+		if (look) {
+			(void)snprintf(text, sizeof(text), "look %d %u %" PRIu64 " %d %u", (int)look->when, look->argument, look->bits,
+				       (int)look->vain, look->most_ns);
+			hash_text(h, text);
+		}
 	}
+}
+
+/* What it costs to look again. */
+static void hash_looks(struct hash *h)
+{
+	char text[80];
+
+	(void)snprintf(text, sizeof(text), "looks %d %d %d %d", (int)LOOK_QUESTIONS, (int)LOOK_ASK, (int)LOOK_STEP, LOOK_MOST_REAL_NS);
+	hash_text(h, text);
 }
 
 /* The texts that count: of files, what is in them. */
@@ -92,6 +109,7 @@ int run_options_fingerprint(const struct run_options *o, char ret_hex[HASH_HEX_S
 	for (size_t i = 0; i < o->argv.count; i++)
 		hash_text(&h, o->argv.items[i]);
 	hash_policy(&h);
+	hash_looks(&h);
 	hash_final(&h, digest);
 	hash_hex(digest, sizeof(digest), ret_hex);
 	return 0;
