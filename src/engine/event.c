@@ -10,6 +10,7 @@
 
 #include "engine/calls/handlers.h"
 #include "engine/engine_internal.h"
+#include "engine/sched/outsiders.h"
 #include "engine/sched/spinners.h"
 #include "engine/wait.h"
 
@@ -490,6 +491,8 @@ static int take_event(struct engine *e, const struct event *event)
 	r = hidden ? on_hidden(e, t, event) : dispatch(e, t, event);
 	if (r >= 0 && turn)
 		r = turn_taken(e, event);
+	if (e->running) /* it runs on, whoever has come */
+		outsiders_note(e);
 	return r < 0 ? engine_fail(e, -r, "event %d of task %d at turn %llu", (int)event->kind, event->task,
 				   (unsigned long long)e->turn)
 		     : 0;

@@ -458,6 +458,7 @@ struct guest {
 	uint64_t clock_page_address; /* where guests have the clock page, 0: nowhere */
 	struct guest_identities identities;
 	struct clock_page *clock_page; /* NULL: clocks are read by calls */
+	bool outsider_waits; /* the engine's: somebody who joined waits, who computes beside him is stopped after a moment (sched/outsiders.h) */
 	bool death_kills; /* the engine's: somebody has asked to be killed when its parent dies */
 	/* Has the run made the file with these numbers? The engine's; NULL: nobody knows. */
 	bool (*made_here)(void *arg, uint64_t dev, uint64_t ino);

@@ -18,6 +18,7 @@
 #include "engine/net/passed.h"
 #include "engine/net/sockets.h"
 #include "engine/proc/procfs.h"
+#include "engine/sched/outsiders.h"
 #include "engine/sched/spinners.h"
 #include "engine/wait.h"
 
@@ -391,6 +392,7 @@ static void resume_watched(struct engine *e, struct step *step)
 	preempt_arm_watched(t, &step->verdict);
 	t->state = TASK_RUNNING;
 	e->running = t;
+	outsiders_note(e);
 	publish_clock(e, t);
 	observe_verdict(e, step);
 }
@@ -441,6 +443,7 @@ static void resume(struct engine *e, struct task *t, struct step *step)
 		e->event_dirty = true;
 	t->state = TASK_RUNNING;
 	e->running = t;
+	outsiders_note(e);
 	publish_clock(e, t);
 	if (v->kind == VERDICT_SIGNAL && t->signal_is_fatal)
 		process_mark_dying(e, t->process);

@@ -6,10 +6,13 @@
 #include "backend/notify/notify.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stddef.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+
+#include "base/process.h"
 
 enum {
 	LIGHT_OPTIONS = PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD,
@@ -53,13 +56,26 @@ int companion_go_to_call(pid_t tid, int signo)
 	return request(PTRACE_SYSCALL, tid, NULL, (void *)(intptr_t)signo);
 }
 
+/*
+ * One that has been killed may be no news before others have been reaped, which nobody does meanwhile. So any tracee's news end the waiting; news of others
+ * stay, and while there are any it is looked again and again.
+ */
 int companion_await(pid_t tid, int *ret_status)
 {
-	siginfo_t info = { 0 };
+	siginfo_t info = { 0 }, any = { 0 };
 
-	while (waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL) < 0)
-		if (errno != EINTR)
+	for (;;) {
+		if (waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) < 0)
 			return errno == ECHILD ? 0 : -errno;
+		if (info.si_pid != 0)
+			break;
+		if (waitid(P_ALL, 0, &any, WEXITED | WSTOPPED | WNOWAIT | __WCLONE) < 0 && errno != EINTR)
+			return errno == ECHILD ? 0 : -errno;
+		if (any.si_pid != tid && process_is_ending(tid))
+			return 0;
+		if (any.si_pid != tid)
+			(void)sched_yield();
+	}
 	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
 		return 0;
 	return waitpid(tid, ret_status, __WALL) == tid;

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 
 #include "base/array.h"
+#include "base/process.h"
 
 enum { RESTART = -512 };
 
@@ -40,13 +41,9 @@ static int check_no_signal(struct notify *n, int task)
 
 int look_await_stop(const struct notify_task *t, int *ret_status)
 {
-	siginfo_t info;
+	int r = companion_await(t->tid, ret_status);
 
-	if (waitid(P_PID, (id_t)t->tid, &info, WSTOPPED | WEXITED | WNOWAIT | __WALL) < 0)
-		return -errno;
-	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
-		return -ESRCH;
-	return waitpid(t->tid, ret_status, __WALL) < 0 ? -errno : 0;
+	return r < 0 ? r : r ? 0 : -ESRCH;
 }
 
 /* Out of the call, into the stop. */
@@ -83,7 +80,7 @@ int look_has_stopped(const struct notify_task *t, int *ret_status)
 	if (waitid(P_PID, (id_t)t->tid, &info, WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL) < 0)
 		return -errno;
 	if (!info.si_pid)
-		return 0;
+		return process_is_ending(t->tid) ? -ESRCH : 0;
 	r = look_await_stop(t, ret_status);
 	return r < 0 ? r : 1;
 }

@@ -471,7 +471,7 @@ int look_registers(struct notify *n, int task, struct user_regs_struct *ret_regs
 int look_follow_call(struct notify *n, struct notify_task *t);
 /* Waits for the task's next stop and takes it; *ret_status as from wait(2). -ESRCH: it is dead, which is left for notify_reap(). */
 int look_await_stop(const struct notify_task *t, int *ret_status);
-/* Has the task, which runs, stopped meanwhile? 1 with its status, 0, or -ESRCH. */
+/* Has the task, which runs, stopped meanwhile? 1 with its status, 0, or -ESRCH: it is dying. */
 int look_has_stopped(const struct notify_task *t, int *ret_status);
 /* A signal that was kept back goes on its way again, unless it is a stop that SIGCONT has taken back meanwhile. */
 int look_send_again(struct notify *n, const struct notify_task *t, const siginfo_t *info);

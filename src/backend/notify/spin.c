@@ -432,13 +432,23 @@ static void pay(struct notify *n, uint64_t used_before_ms)
 		n->look_steps *= 2;
 }
 
+/* Why a task that computes is left where it is, if no loop is found. */
+enum force { FORCE_NOT, FORCE_LIMIT, FORCE_OUTSIDER };
+
+static enum force choose_force(const struct notify *n, bool others)
+{
+	if (n->guest.outsider_waits)
+		return FORCE_OUTSIDER;
+	return others && n->spin_limit_ms && n->silent_ms >= (n->forced_before ? FORCED_AGAIN_MS : n->spin_limit_ms) ? FORCE_LIMIT : FORCE_NOT;
+}
+
 /* How many steps to look for a loop, 0: not now. One that has to be left is looked at once more, as long as it may be. */
-static uint64_t steps_of_look(struct notify *n, bool forced)
+static uint64_t steps_of_look(struct notify *n, enum force force)
 {
 	if (!n->look_steps)
 		n->look_steps = STEPS_FIRST;
-	if (forced)
-		return n->forced_before ? STEPS_FORCED_AGAIN : STEPS_MOST;
+	if (force != FORCE_NOT)
+		return force == FORCE_OUTSIDER || n->forced_before ? STEPS_FORCED_AGAIN : STEPS_MOST;
 	return n->silent_total_ms >= n->look_next_ms ? n->look_steps : 0;
 }
 
@@ -446,12 +456,10 @@ int notify_seek_loop(struct guest *g, int task, bool others)
 {
 	struct notify *n = notify_of(g);
 	struct notify_task *t = notify_find(g, task);
-	uint64_t used = used_ms(), steps;
-	bool forced;
+	enum force force = choose_force(n, others);
+	uint64_t used = used_ms(), steps = steps_of_look(n, force);
 	int r;
 
-	forced = others && n->spin_limit_ms && n->silent_ms >= (n->forced_before ? FORCED_AGAIN_MS : n->spin_limit_ms);
-	steps = steps_of_look(n, forced);
 	if (!t || t->where != WHERE_RUNNING || t->expect != EXPECT_NOTHING || !steps)
 		return 0;
 	r = stop_running(n, t);
@@ -463,8 +471,8 @@ int notify_seek_loop(struct guest *g, int task, bool others)
 	if (r != LOOKED_IN_VAIN)
 		return r < 0 ? r : 0;
 	pay(n, used);
-	if (!forced)
+	if (force == FORCE_NOT)
 		return companion_go(t->tid, 0);
-	n->forced_before = true;
+	n->forced_before |= force == FORCE_LIMIT;
 	return report_spin(n, t, false, true);
 }

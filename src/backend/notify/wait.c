@@ -264,6 +264,8 @@ static int alarm_period(const struct notify *n)
 
 	if (n->watchdog_ms < 0)
 		return -1;
+	if (n->guest.outsider_waits)
+		period = first;
 	return period < (uint64_t)n->watchdog_ms ? (int)period : n->watchdog_ms;
 }
 

@@ -425,22 +425,6 @@ bool process_is_stopped(int pid)
 	return read_stat(pid, &state, &start) == 0 && state == 'T';
 }
 
-/* The kernel's flag, field 9 of /proc/PID/stat */
-bool process_is_ending(int pid)
-{
-	enum { EXITING = 0x4 };
-	_cleanup_free_ char *text = NULL;
-	char path[32], *p;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	if (fd_read_file(AT_FDCWD, path, 4096, &text, NULL) < 0)
-		return true;
-	p = strrchr(text, ')');
-	for (int field = 2; p && field < 9; field++)
-		p = strchr(p + 1, ' ');
-	return p && strtoul(p + 1, NULL, 10) & EXITING;
-}
-
 int process_ref_open(const struct oci_process_ref *ref)
 {
 	_cleanup_close_ int fd = -1;

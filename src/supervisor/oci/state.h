@@ -118,8 +118,6 @@ bool process_ref_lives(const struct oci_process_ref *ref);
 /* It is stopped (SIGSTOP and its like): nothing can be expected of it. */
 bool process_is_stopped(int pid);
 
-/* It does not run any more, though process 1 of a pid namespace is not gone before all others in it are reaped. */
-bool process_is_ending(int pid);
 
 /* A pidfd of the process, -ESRCH when it does not live. */
 int process_ref_open(const struct oci_process_ref *ref);

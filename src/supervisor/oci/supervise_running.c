@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "supervisor/exit_codes.h"
 #include "supervisor/oci/guardian.h"
 #include "supervisor/oci/state.h"
