@@ -138,6 +138,14 @@ static int end_all(struct engine *e, struct task *t, const struct receive *call,
 	return r < 0 && r != -EFAULT ? r : verdict_return(v, (int64_t)t->call.progress);
 }
 
+/* Is there nothing left but the error of a TCP stream? */
+static bool is_at_error(struct engine *e, const struct task *t, const struct fd_info *info)
+{
+	int handle = t->wait.polls[0].handle;
+
+	return socket_has_packets(info) && socket_is_broken(e, handle) && !socket_queued(e, handle);
+}
+
 /* Takes what is there, until all has come; call.progress counts. */
 static int receive_pieces(struct engine *e, struct task *t, const struct fd_info *info, const struct receive *call, struct verdict *v)
 {
@@ -148,6 +156,9 @@ static int receive_pieces(struct engine *e, struct task *t, const struct fd_info
 	int r;
 
 	while (t->call.progress < call->span->total) {
+		/* What has come is said first; the next call is told of the error, which receiving nothing would take away. */
+		if (t->call.progress && is_at_error(e, t, info))
+			break;
 		left = call->span->total - t->call.progress;
 		passed_note_taken(e, t, (int)t->call.args[0]);
 		n = e->g->ops->handle_receive(e->g, t->wait.polls[0].handle, buf, left < PIECE ? left : PIECE, NULL, 0);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Calls that move bytes between descriptors. sendfile into a pipe or socket is done in pieces by us, so
- * that a blocking one sends all; splice and its kin wait for their ends to be ready and move at once what is there.
+ * that a blocking one sends all, and so is a splice into a stream; its kin wait for their ends to be ready and move at once what is there.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -36,6 +37,14 @@ static bool is_synthetic(const struct fd_info *info)
 	return info->kind == FD_PROC || info->kind == FD_SYS || info->kind == FD_CHAR;
 }
 
+/* Zeros without end: each of them is at every place, and reading gets no further. */
+static bool is_endless(const struct fd_info *info)
+{
+	enum { MEMORY_DEVICES = 1, ZERO = 5, FULL = 7 }; /* admin-guide/devices.txt */
+
+	return info->kind == FD_CHAR && major(info->rdev) == MEMORY_DEVICES && (minor(info->rdev) == ZERO || minor(info->rdev) == FULL);
+}
+
 /* Where a sendfile reads: the offset argument, or the input's own position. */
 static int64_t transfer_position(struct engine *e, struct task *t, int in)
 {
@@ -50,8 +59,11 @@ static int64_t transfer_position(struct engine *e, struct task *t, int in)
 
 static int transfer_end(struct engine *e, struct task *t, int in, int64_t position, struct verdict *v)
 {
+	const struct fd_info *info;
 	int r = 0;
 
+	if (fdtable_info(e, t, (int)t->call.args[1], &info) == 0 && is_endless(info))
+		return verdict_return(v, (int64_t)t->call.progress);
 	if (t->call.args[2])
 		r = guest_write(e, t, t->call.args[2], &position, sizeof(position));
 	else
@@ -91,8 +103,12 @@ static int move_pieces(struct engine *e, struct task *t, int in, const struct fd
 			return transfer_end(e, t, in, position, v);
 		if (written == -EAGAIN)
 			return nonblocking ? verdict_errno(v, EAGAIN) : verdict_block(v);
+		if (written < 0 && t->call.progress)
+			return transfer_end(e, t, in, position, v);
+		if (written == -EPIPE)
+			return verdict_continue(v); /* the kernel finds the same, and raises the signal */
 		if (written < 0)
-			return t->call.progress ? transfer_end(e, t, in, position, v) : verdict_continue(v);
+			return verdict_return(v, written);
 		t->call.progress += (uint64_t)written;
 		r = terminal ? terminals_moved_piece(e, master, true) : network_moved_piece(e);
 		if (r < 0)
@@ -336,9 +352,9 @@ int handle_io_sendfile(struct engine *e, struct task *t, struct verdict *v)
 	r = sides_of(e, t, (int)t->call.args[1], (int)t->call.args[0], &in, &out);
 	if (r < 0)
 		return r == -EBADF ? verdict_errno(v, EBADF) : r;
-	if (is_synthetic(&in.info))
+	if (is_synthetic(&in.info) && !is_endless(&in.info))
 		return verdict_errno(v, EINVAL);
-	if (fd_may_block(in.info.kind)) /* into anything but a pipe go things with positions only */
+	if (fd_may_block(in.info.kind) && !is_endless(&in.info)) /* into anything but a pipe go things with positions only */
 		return out.info.kind == FD_PIPE ? sendfile_to_pipe(e, t, &in, &out, v) : verdict_continue(v);
 	if (is_translated(e, t, &out.info))
 		return sendfile_pieces(e, t, &out, false, v);
@@ -383,62 +399,98 @@ static bool ends_at_once(const struct fd_info *in, bool in_offset, const struct 
 	       (in_pipe && out_pipe && in->dev == out->dev && in->ino == out->ino);
 }
 
-/* Are both ready, the stream without an error? What of it is the kernel to say. */
-static bool both_ready(struct engine *e, int in, int out)
-{
-	struct handle_poll polls[] = { { .handle = in, .events = POLLIN }, { .handle = out, .events = POLLOUT } };
+/* Both ends of what goes from a pipe into a stream, borrowed. */
+struct flow {
+	int in, out;
+	const struct fd_info *stream;
+};
 
-	return e->g->ops->handles_poll(e->g, polls, 2, 0) == 2 && polls[0].revents & POLLIN && polls[1].revents == POLLOUT;
+/* What the next piece finds. The pipe is looked at first. */
+enum flow_state { FLOW_READY, FLOW_EMPTY, FLOW_FULL, FLOW_BROKEN };
+
+static enum flow_state flow_state(struct engine *e, const struct flow *flow)
+{
+	struct handle_poll polls[] = { { .handle = flow->in, .events = POLLIN }, { .handle = flow->out, .events = POLLOUT } };
+	int r = e->g->ops->handles_poll(e->g, polls, 2, 0);
+
+	if (r < 0 || !(polls[0].revents & POLLIN))
+		return FLOW_EMPTY;
+	return polls[1].revents == POLLOUT ? FLOW_READY : polls[1].revents ? FLOW_BROKEN : FLOW_FULL;
 }
 
 /*
- * Moves up to `len` bytes in pieces that surely fit: what was taken out of the pipe could not go back. What the guest gets to know is in *ret:
- * how many, or the -errno of the first piece.
+ * Moves bytes in pieces that surely fit, since what was taken out of the pipe could not go back; call.progress counts. *ret_state: why no more go, or
+ * FLOW_READY when all have gone.
  */
-static int move_sure(struct engine *e, int in, int out, const struct fd_info *stream, uint64_t len, int64_t *ret)
+static int flow_move(struct engine *e, struct task *t, const struct flow *flow, uint64_t len, enum flow_state *ret_state)
 {
-	uint64_t sure = socket_takes_surely(e, stream), left;
+	uint64_t sure = socket_takes_surely(e, flow->stream), left, piece;
 	_cleanup_free_ unsigned char *buf = malloc(sure);
-	ssize_t n = 0;
+	ssize_t n;
 	int r = 0;
 
 	if (!buf)
 		return -ENOMEM;
-	for (*ret = 0; r == 0 && (left = len - (uint64_t)*ret) && both_ready(e, in, out); *ret += n) {
-		n = (ssize_t)socket_piece(e, out, stream, sure);
-		n = e->g->ops->handle_read(e->g, in, buf, left < (uint64_t)n ? left : (uint64_t)n);
+	*ret_state = FLOW_READY;
+	while (r == 0 && (left = len - t->call.progress) && (*ret_state = flow_state(e, flow)) == FLOW_READY) {
+		piece = socket_piece(e, flow->out, flow->stream, sure);
+		n = e->g->ops->handle_read(e->g, flow->in, buf, left < piece ? left : piece);
 		if (n > 0)
-			n = e->g->ops->handle_write(e->g, out, buf, (size_t)n);
+			n = e->g->ops->handle_write(e->g, flow->out, buf, (size_t)n);
 		if (n <= 0) {
-			*ret = *ret ? *ret : n;
+			*ret_state = FLOW_BROKEN;
 			return 0;
 		}
+		t->call.progress += (uint64_t)n;
 		r = network_moved_piece(e);
 	}
 	return r;
 }
 
-/* From a pipe into a stream: more than what surely fits would sleep on the way, so that much is moved at once. */
-static int pipe_to_stream(struct engine *e, struct task *t, const struct fd_info *stream, struct verdict *v)
+/* Some have gone. The kernel would have gone on to an error, and keeps that to itself: the next call finds none to write to. */
+static int flow_end(struct engine *e, struct task *t, const struct flow *flow, enum flow_state state, struct verdict *v)
 {
-	uint64_t len = t->call.args[4];
-	int64_t moved = 0;
-	int in, out, r;
+	int error;
 
-	in = e->g->ops->fd_borrow(e->g, t->id, (int)t->call.args[0]);
-	if (in < 0)
-		return in == -EBADF ? verdict_errno(v, EBADF) : in;
-	out = e->g->ops->fd_borrow(e->g, t->id, (int)t->call.args[2]);
-	r = out < 0 ? out : move_sure(e, in, out, stream, len < PIECE ? len : PIECE, &moved);
-	e->g->ops->handle_release(e->g, in);
-	if (out >= 0)
-		e->g->ops->handle_release(e->g, out);
-	if (out == -EBADF)
-		return verdict_errno(v, EBADF);
+	if (state == FLOW_BROKEN && socket_has_packets(flow->stream))
+		(void)e->g->ops->handle_option(e->g, flow->out, SOL_SOCKET, SO_ERROR, &error, sizeof(error));
+	return verdict_return(v, (int64_t)t->call.progress);
+}
+
+static int flow_on(struct engine *e, struct task *t, const struct flow *flow, struct verdict *v)
+{
+	uint64_t len = t->call.args[4] < SPAN_MOVE_LIMIT ? t->call.args[4] : SPAN_MOVE_LIMIT;
+	int out = (int)t->call.args[2], r;
+	enum flow_state state;
+
+	r = flow_move(e, t, flow, len, &state);
 	if (r < 0)
 		return r;
-	/* nothing: an end is gone, and the kernel says what that means, without sleeping */
-	return moved && moved != -EPIPE ? verdict_return(v, moved) : verdict_continue(v);
+	if (!t->call.progress) /* an end is gone, and the kernel says what that means, without sleeping */
+		return verdict_continue(v);
+	r = state == FLOW_FULL && !wait_interrupted(t) ? fdtable_nonblocking(e, t, out) : 1;
+	if (r)
+		return flow_end(e, t, flow, state, v);
+	wait_drop(e, t);
+	r = wait_fd(e, t, out, POLLOUT);
+	return r < 0 ? r : socket_block(e, t, flow->stream, false, v);
+}
+
+/* From a pipe into a stream: more than what surely fits would sleep on the way. As long as there is something in the pipe the call goes on. */
+static int pipe_to_stream(struct engine *e, struct task *t, const struct fd_info *stream, struct verdict *v)
+{
+	struct flow flow = { .stream = stream };
+	int r;
+
+	flow.in = e->g->ops->fd_borrow(e->g, t->id, (int)t->call.args[0]);
+	if (flow.in < 0)
+		return flow.in == -EBADF ? verdict_errno(v, EBADF) : flow.in;
+	flow.out = e->g->ops->fd_borrow(e->g, t->id, (int)t->call.args[2]);
+	r = flow.out < 0 ? flow.out : flow_on(e, t, &flow, v);
+	e->g->ops->handle_release(e->g, flow.in);
+	if (flow.out >= 0)
+		e->g->ops->handle_release(e->g, flow.out);
+	return flow.out == -EBADF ? verdict_errno(v, EBADF) : r;
 }
 
 /* How much of a pipe the kernel may be left to move into a stream. */
@@ -465,6 +517,8 @@ int handle_io_splice(struct engine *e, struct task *t, struct verdict *v)
 	r = out.info.kind == FD_FILE ? file_changed(e, out.info.dev, out.info.ino) : network_note_write(e, t, out.fd, &out.info);
 	if (r < 0)
 		return r;
+	if (t->call.progress)
+		return pipe_to_stream(e, t, &out.info, v);
 	r = sides_wait(e, t, &in, &out, flags & SPLICE_F_NONBLOCK, v);
 	if (r <= 0)
 		return r;
