@@ -272,6 +272,8 @@ struct guest_ops {
 	/* pread(2) of a file: blocks for the disk at most. */
 	ssize_t (*handle_read_at)(struct guest *g, int handle, void *buf, size_t len, int64_t position);
 	ssize_t (*handle_write)(struct guest *g, int handle, const void *buf, size_t len);
+	/* To a stream, the last byte out of band (MSG_OOB). */
+	ssize_t (*handle_write_urgent)(struct guest *g, int handle, const void *buf, size_t len);
 
 	/* The guest's pid that a pidfd of the task names, or -errno. May be NULL. */
 	int (*pidfd_target)(struct guest *g, int task, int fd);

@@ -142,10 +142,32 @@ static ssize_t by_write(int fd, size_t len)
 	return write(fd, much, len);
 }
 
+static ssize_t by_send_more(int fd, size_t len)
+{
+	return send(fd, much, len, MSG_MORE);
+}
+
+/* Of two: what went, or how many. */
+static ssize_t by_sendmmsg(int fd, size_t len)
+{
+	struct iovec halves[2] = { { much, len / 2 }, { much, len - len / 2 } };
+	struct mmsghdr messages[2] = { { .msg_hdr = { .msg_iov = &halves[0], .msg_iovlen = 1 } }, { .msg_hdr = { .msg_iov = &halves[1], .msg_iovlen = 1 } } };
+	int n = sendmmsg(fd, messages, 2, 0);
+	ssize_t sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += (ssize_t)messages[i].msg_len;
+	return n < 0 ? n : sum;
+}
+
 static const struct {
 	const char *name;
 	ssize_t (*put)(int fd, size_t len);
-} movers[] = { { "splice", by_splice }, { "sendfile", by_sendfile }, { "write", by_write } };
+	bool much; /* it takes no more than there is */
+} movers[] = {
+	{ "splice", by_splice, false },	      { "sendfile", by_sendfile, false }, { "write", by_write, true },
+	{ "send, more", by_send_more, true }, { "sendmmsg", by_sendmmsg, true },
+};
 
 /* What three calls say, one after the other. */
 static void say(const char *what, size_t way, int fd, size_t len)
@@ -227,7 +249,7 @@ static void move_meanwhile(size_t way)
 	pthread_create(&filler, NULL, fill_pipe, NULL);
 	pthread_create(&thread, NULL, reset_later, &b);
 	errno = 0;
-	while ((n = movers[way].put(a, way == 2 ? sizeof(much) : MOST)) > 0)
+	while ((n = movers[way].put(a, movers[way].much ? sizeof(much) : MOST)) > 0)
 		sum += (size_t)n;
 	SAME("%s until it is reset: some %d, %s, SIGPIPE %d", movers[way].name, sum > 0 && sum < MOST, strerrorname_np(errno), pipes_broken - before);
 	before = pipes_broken;
@@ -238,6 +260,39 @@ static void move_meanwhile(size_t way)
 	pthread_join(filler, NULL);
 	close(ends[1]);
 	close(a);
+}
+
+/* ---- one of several messages is not sent ---- */
+
+static void several(void)
+{
+	static char *const nowhere = (char *)8;
+	struct iovec good = { much, 3000 }, none = { nowhere, 3000 };
+	struct mmsghdr messages[3];
+	struct iovec *vectors[] = { &none, &none };
+	static const size_t n_ranges[] = { 1, UIO_MAXIOV + 1 };
+	int a, b, n;
+
+	stream_pair(&a, &b);
+	for (int i = 0; i < 2; i++) {
+		memset(messages, 0, sizeof(messages));
+		for (int k = 0; k < 3; k++)
+			messages[k].msg_hdr = (struct msghdr){ .msg_iov = &good, .msg_iovlen = 1 };
+		messages[1].msg_hdr = (struct msghdr){ .msg_iov = vectors[i], .msg_iovlen = n_ranges[i] };
+		n = sendmmsg(a, messages, 3, 0);
+		SAME("the second of three is bad, %d: %d, %u %u %u", i, n, messages[0].msg_len, messages[1].msg_len, messages[2].msg_len);
+		SAME("behind one, too: %s", RESULT(sendmmsg(a, messages + 1, 2, 0)));
+	}
+	SAME("no room for the lengths: %s", RESULT(sendmmsg(a, (void *)nowhere, 2, 0)));
+	MUST(shutdown(a, SHUT_WR));
+	n = pipes_broken;
+	messages[1] = messages[0];
+	SAME("shut down: %s", RESULT(sendmmsg(a, messages, 3, 0)));
+	SAME("quietly: %s", RESULT(sendmmsg(a, messages, 3, MSG_NOSIGNAL)));
+	SAME("SIGPIPE %d", pipes_broken - n);
+	close(a);
+	SAME("which was sent: %s", RESULT(recv(b, much, sizeof(much), MSG_WAITALL)));
+	close(b);
 }
 
 /* ---- devices ---- */
@@ -284,9 +339,11 @@ int main(void)
 	for (size_t way = 0; way < sizeof(movers) / sizeof(movers[0]); way++) {
 		for (int how = 0; how < 4; how++)
 			move(way, how & 1 ? 40000 : 10, how & 2);
-		move_until_reset(way, 10);
+		if (movers[way].put != by_send_more) /* which is held back */
+			move_until_reset(way, 10);
 		move_meanwhile(way);
 	}
+	several();
 	out_of_device("/dev/zero", 70000);
 	out_of_device("/dev/null", 100);
 	vm_end();

@@ -23,6 +23,14 @@ ssize_t notify_handle_send(struct guest *g, int handle, const void *buf, size_t 
 	return n < 0 ? -errno : n;
 }
 
+ssize_t notify_handle_write_urgent(struct guest *g, int handle, const void *buf, size_t len)
+{
+	ssize_t n;
+
+	n = send(handle, buf, len, MSG_DONTWAIT | MSG_NOSIGNAL | MSG_OOB);
+	return n < 0 ? -errno : n;
+}
+
 ssize_t notify_handle_receive(struct guest *g, int handle, void *buf, size_t len, void *ret_from, socklen_t from_len)
 {
 	ssize_t n;

@@ -284,6 +284,7 @@ int notify_handles_poll(struct guest *g, struct handle_poll *polls, size_t n_pol
 int notify_handle_await(struct guest *g, int handle, short events, int timeout_ms);
 ssize_t notify_handle_read(struct guest *g, int handle, void *buf, size_t len);
 ssize_t notify_handle_write(struct guest *g, int handle, const void *buf, size_t len);
+ssize_t notify_handle_write_urgent(struct guest *g, int handle, const void *buf, size_t len);
 int notify_pidfd_target(struct guest *g, int task, int fd);
 int notify_set_args(struct guest *g, int task, const uint64_t args[6]);
 ssize_t notify_handle_read_at(struct guest *g, int handle, void *buf, size_t len, int64_t position);

@@ -19,6 +19,7 @@ const struct guest_ops notify_ops = {
 	.handles_poll = notify_handles_poll,
 	.handle_read = notify_handle_read,
 	.handle_write = notify_handle_write,
+	.handle_write_urgent = notify_handle_write_urgent,
 	.pidfd_target = notify_pidfd_target,
 	.set_args = notify_set_args,
 	.set_limit = notify_set_limit,

@@ -494,9 +494,9 @@ static int pipe_to_stream(struct engine *e, struct task *t, const struct fd_info
 }
 
 /* How much of a pipe the kernel may be left to move into a stream. */
-static uint64_t moved_at_once(struct engine *e, const struct fd_info *stream, uint64_t flags)
+static uint64_t moved_at_once(struct engine *e, const struct fd_info *stream)
 {
-	return socket_has_packets(stream) && !(flags & SPLICE_F_MORE) ? SOCKET_PACKET_SURE : socket_takes_surely(e, stream);
+	return socket_has_packets(stream) ? SOCKET_PACKET_SURE : socket_takes_surely(e, stream);
 }
 
 int handle_io_splice(struct engine *e, struct task *t, struct verdict *v)
@@ -526,7 +526,7 @@ int handle_io_splice(struct engine *e, struct task *t, struct verdict *v)
 		return netlink_to_pipe(e, t, &in, out.fd, len, v);
 	if (is_translated(e, t, &out.info))
 		return pipe_to_netlink(e, t, in.fd, &out, len, v);
-	if (in.info.kind == FD_PIPE && (out.info.kind == FD_INET || out.info.kind == FD_UNIX) && len > moved_at_once(e, &out.info, flags))
+	if (in.info.kind == FD_PIPE && (out.info.kind == FD_INET || out.info.kind == FD_UNIX) && len > moved_at_once(e, &out.info))
 		return pipe_to_stream(e, t, &out.info, v);
 	return verdict_continue(v);
 }

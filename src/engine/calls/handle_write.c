@@ -31,65 +31,107 @@ enum {
 	PIECE = 65536,
 };
 
-/* The reader is gone: what was written until then, with SIGPIPE for the thread if it is a pipe, or EPIPE. */
-static int broken_pipe(struct engine *e, struct task *t, bool pipe, bool no_signal, struct verdict *v)
+int write_raise_broken(struct engine *e, struct task *t)
 {
 	siginfo_t info = { .si_signo = SIGPIPE, .si_code = SI_USER, .si_pid = t->process->vpid };
 	uint32_t uid = 0;
 	int r;
 
-	if (!t->call.progress && !no_signal)
-		return verdict_continue(v); /* the kernel finds the same, and raises the signal */
-	if (pipe) {
-		r = credentials_uid(e, t, &uid);
-		info.si_uid = uid;
-		if (r == 0)
-			r = e->g->ops->signal_send(e->g, t->id, true, &info);
-		if (r < 0)
-			return r;
-	}
-	return verdict_return(v, t->call.progress ? (int64_t)t->call.progress : -EPIPE);
+	r = credentials_uid(e, t, &uid);
+	info.si_uid = uid;
+	return r < 0 ? r : e->g->ops->signal_send(e->g, t->id, true, &info);
 }
 
-int write_pieces(struct engine *e, struct task *t, const struct fd_info *info, const struct span *span, int msg_flags, struct verdict *v)
+/* The reader is gone: what was written until then, with SIGPIPE for the thread if it is a pipe, or EPIPE. */
+static int broken_pipe(struct engine *e, struct task *t, bool pipe, bool no_signal, struct verdict *v)
 {
-	bool terminal = terminals_is_own(info), master = terminals_is_master(info);
-	unsigned char buf[PIECE];
-	ssize_t written;
-	size_t n;
 	int r;
 
-	while (t->call.progress < span->total) {
-		/* What has gone is said first; the next call is told of the error, which writing would take away. */
-		if (t->call.progress && socket_has_packets(info) && socket_is_broken(e, t->wait.polls[0].handle))
-			return verdict_return(v, (int64_t)t->call.progress);
-		r = span_fetch(e, t, span, t->call.progress, buf, terminal ? TERMINAL_PIECE : socket_piece(e, t->wait.polls[0].handle, info, sizeof(buf)), &n);
-		if (r == -EFAULT)
-			return t->call.progress ? verdict_return(v, (int64_t)t->call.progress) : verdict_errno(v, EFAULT);
+	if (!t->call.progress && !no_signal)
+		return verdict_continue(v); /* the kernel finds the same, and raises the signal */
+	r = pipe ? write_raise_broken(e, t) : 0;
+	return r < 0 ? r : verdict_return(v, t->call.progress ? (int64_t)t->call.progress : -EPIPE);
+}
+
+/* Up to `most` bytes from where it stands, out of as many ranges as it takes. */
+static int fetch_piece(struct engine *e, struct task *t, const struct span *span, unsigned char *buf, uint64_t most, size_t *ret_n)
+{
+	size_t n = 0, got;
+	int r = 0;
+
+	while (n < most && t->call.progress + n < span->total) {
+		r = span_fetch(e, t, span, t->call.progress + n, buf + n, most - n, &got);
 		if (r < 0)
-			return r;
-		written = e->g->ops->handle_write(e->g, t->wait.polls[0].handle, buf, n);
-		if (written == -EPIPE)
-			return broken_pipe(e, t, info->kind == FD_PIPE, msg_flags & MSG_NOSIGNAL, v);
-		if (written == -EAGAIN) {
-			r = terminal ? wait_is_nonblocking(e, t) : (msg_flags & MSG_DONTWAIT) != 0;
-			if (r < 0)
-				return r;
-			if (r && !t->call.progress)
-				return verdict_errno(v, EAGAIN);
-			if ((r || wait_interrupted(t)) && t->call.progress)
-				return verdict_return(v, (int64_t)t->call.progress);
-			return socket_block_fd(e, t, (int)t->call.args[0], false, v);
+			break;
+		n += got;
+	}
+	*ret_n = n;
+	return n && r == -EFAULT ? 0 : r;
+}
+
+int write_on(struct engine *e, struct task *t, const struct fd_info *info, const struct span *span, int msg_flags, int *ret_end)
+{
+	bool terminal = terminals_is_own(info), master = terminals_is_master(info);
+	int handle = t->wait.polls[0].handle, r;
+	unsigned char buf[PIECE];
+	ssize_t written;
+	uint64_t left;
+	size_t n;
+
+	*ret_end = 0;
+	while ((left = span->total - t->call.progress)) {
+		/* What has gone is said first; the next call is told of the error, which writing would take away. */
+		if (t->call.progress && socket_has_packets(info) && socket_is_broken(e, handle)) {
+			*ret_end = -ECONNRESET;
+			return 0;
 		}
-		if (written < 0)
-			return verdict_return(v, t->call.progress ? (int64_t)t->call.progress : written);
+		r = fetch_piece(e, t, span, buf, terminal ? TERMINAL_PIECE : socket_piece(e, handle, info, PIECE), &n);
+		if (r < 0) {
+			*ret_end = r;
+			return r == -EFAULT ? 0 : r;
+		}
+		/* a byte out of band is the last one */
+		written = msg_flags & MSG_OOB && n == left ? e->g->ops->handle_write_urgent(e->g, handle, buf, n) : e->g->ops->handle_write(e->g, handle, buf, n);
+		if (written < 0) {
+			*ret_end = (int)written;
+			return 0;
+		}
 		t->call.progress += (uint64_t)written;
 		/* others may be ready, and the next piece finds what that has set going */
 		r = terminal ? terminals_moved_piece(e, master, t->call.progress < span->total) : network_moved_piece(e);
 		if (r < 0)
 			return r;
 	}
-	return verdict_return(v, (int64_t)t->call.progress);
+	if (msg_flags & MSG_OOB)
+		signals_changed(e, NULL); /* who owns the other end has been sent one */
+	return 0;
+}
+
+int write_pieces(struct engine *e, struct task *t, const struct fd_info *info, const struct span *span, int msg_flags, struct verdict *v)
+{
+	int end, r;
+
+	r = write_on(e, t, info, span, msg_flags, &end);
+	if (r < 0)
+		return r;
+	if (end == -EPIPE)
+		return broken_pipe(e, t, info->kind == FD_PIPE, msg_flags & MSG_NOSIGNAL, v);
+	if (end == -EAGAIN) {
+		r = terminals_is_own(info) ? wait_is_nonblocking(e, t) : (msg_flags & MSG_DONTWAIT) != 0;
+		if (r < 0)
+			return r;
+		if (!r && !(wait_interrupted(t) && t->call.progress))
+			return socket_block_fd(e, t, (int)t->call.args[0], false, v);
+	}
+	return verdict_return(v, t->call.progress || !end ? (int64_t)t->call.progress : end);
+}
+
+bool write_knows(int msg_flags)
+{
+	/* What nobody looks at, or asks for what is done anyway: nothing is held back for more to come (net/network.c). */
+	const int nothing = MSG_MORE | MSG_EOR | MSG_CONFIRM | MSG_DONTROUTE;
+
+	return !(msg_flags & ~(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_OOB | nothing));
 }
 
 /* `plainly`: there is no flag but of those that pieces know. */
@@ -111,7 +153,7 @@ static bool fits_surely(struct engine *e, struct task *t, const struct fd_info *
 static int write_span(struct engine *e, struct task *t, int fd, const struct span *span, int msg_flags,
 		      struct verdict *v)
 {
-	bool plainly = !(msg_flags & ~(MSG_DONTWAIT | MSG_NOSIGNAL)), sure, pieces;
+	bool plainly = write_knows(msg_flags), sure, pieces;
 	const struct fd_info *info;
 	int r;
 
@@ -129,7 +171,8 @@ static int write_span(struct engine *e, struct task *t, int fd, const struct spa
 		r = span->total ? file_changed(e, info->dev, info->ino) : 0;
 		return r < 0 ? r : verdict_continue(v);
 	}
-	pieces = plainly && socket_has_packets(info) && span->total > SOCKET_PACKET_SURE;
+	/* A byte out of band sends a signal when it arrives: before anybody goes on. */
+	pieces = plainly && socket_has_packets(info) && span->total > (msg_flags & MSG_OOB ? 0 : SOCKET_PACKET_SURE);
 	if (!fd_may_block(info->kind) || fd_never_waits(info, POLLOUT) || (msg_flags & MSG_DONTWAIT && !pieces))
 		return verdict_continue(v);
 	if (t->call.progress)
@@ -137,7 +180,7 @@ static int write_span(struct engine *e, struct task *t, int fd, const struct spa
 	r = wait_fd(e, t, fd, POLLOUT);
 	if (r < 0)
 		return r == -EBADF ? verdict_continue(v) : r;
-	sure = fits_surely(e, t, info, span->total, plainly);
+	sure = !(pieces && msg_flags & MSG_OOB) && fits_surely(e, t, info, span->total, plainly);
 	if (r > 0 && sure)
 		return verdict_continue(v);
 	if (r == 0 || !sure) {
@@ -153,6 +196,13 @@ static int write_span(struct engine *e, struct task *t, int fd, const struct spa
 	if (r && terminals_is_own(info) && terminals_stop(e, t, info, t->wait.polls[0].handle, true))
 		return verdict_continue(v);
 	return r ? write_pieces(e, t, info, span, msg_flags, v) : socket_block(e, t, info, false, v);
+}
+
+bool write_ignores_control(struct engine *e, struct task *t, const struct msghdr *message)
+{
+	const struct fd_info *info;
+
+	return fdtable_info(e, t, (int)t->call.args[0], &info) == 0 && socket_has_packets(info) && passed_is_ignored(e, t, message);
 }
 
 static int write_buffer(struct engine *e, struct task *t, int msg_flags, struct verdict *v)
@@ -271,7 +321,7 @@ int handle_io_sendmsg(struct engine *e, struct task *t, struct verdict *v)
 		r = passed_note_message(e, t, &message);
 	if (r < 0)
 		return r;
-	if (message.msg_controllen) /* descriptors and credentials go with the first byte: not ours to send */
+	if (message.msg_controllen && !write_ignores_control(e, t, &message)) /* descriptors and credentials go with the first byte: not ours to send */
 		return t->call.args[2] & MSG_DONTWAIT ? verdict_continue(v) : call_when_ready(e, t, (int)t->call.args[0], POLLOUT, v);
 	return write_span(e, t, (int)t->call.args[0], &span, (int)t->call.args[2], v);
 }

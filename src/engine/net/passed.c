@@ -136,19 +136,49 @@ static int note_control(struct engine *e, struct task *t, void *control, size_t 
 	return r;
 }
 
-int passed_note_message(struct engine *e, struct task *t, const struct msghdr *message)
+/* A copy of it, *ret NULL when there is none to look at. -EFAULT is the guest's. */
+static int read_control(struct engine *e, struct task *t, const struct msghdr *message, void **ret)
 {
 	_cleanup_free_ void *control = NULL;
-	struct cargo cargo = { .n = 0 };
 	int r;
 
+	*ret = NULL;
 	if (!message->msg_controllen || message->msg_controllen > CONTROL_MAX)
 		return 0;
 	control = malloc(message->msg_controllen);
 	if (!control)
 		return -ENOMEM;
 	r = guest_read(e, t, (uint64_t)(uintptr_t)message->msg_control, control, message->msg_controllen);
-	if (r >= 0)
+	if (r < 0)
+		return r;
+	*ret = control;
+	control = NULL;
+	return 0;
+}
+
+bool passed_is_ignored(struct engine *e, struct task *t, const struct msghdr *message)
+{
+	_cleanup_free_ void *control = NULL;
+	struct msghdr copy = *message;
+
+	if (read_control(e, t, message, &control) < 0 || !control)
+		return false;
+	copy.msg_control = control;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&copy); c; c = CMSG_NXTHDR(&copy, c))
+		if (c->cmsg_len < sizeof(*c) || c->cmsg_len > copy.msg_controllen - (size_t)((char *)c - (char *)control) ||
+		    (c->cmsg_level == SOL_SOCKET && c->cmsg_type != SCM_RIGHTS && c->cmsg_type != SCM_CREDENTIALS))
+			return false;
+	return true;
+}
+
+int passed_note_message(struct engine *e, struct task *t, const struct msghdr *message)
+{
+	_cleanup_free_ void *control = NULL;
+	struct cargo cargo = { .n = 0 };
+	int r;
+
+	r = read_control(e, t, message, &control);
+	if (r == 0 && control)
 		r = note_control(e, t, control, message->msg_controllen, &cargo);
 	if (r < 0)
 		return r == -EFAULT ? 0 : r; /* the kernel says so */

@@ -9,12 +9,19 @@
 #ifndef HS_ENGINE_PASSED_H
 #define HS_ENGINE_PASSED_H
 
+#include <stdbool.h>
+
 struct engine;
 struct msghdr;
 struct task;
 
 /* The task sends a message: its control data is looked at before it is on its way. 0 or -errno; -EFAULT is the guest's, and none. */
 int passed_note_message(struct engine *e, struct task *t, const struct msghdr *message);
+
+/*
+ * Is all of a message's control data what a TCP stream has no use for: of other levels, or descriptors and credentials (net/core/sock.c: __sock_cmsg_send)?
+ */
+bool passed_is_ignored(struct engine *e, struct task *t, const struct msghdr *message);
 
 /*
  * Something is taken out of the queue of the task's socket. Descriptors that come with it and that nobody has asked for, or has room for, are closed
