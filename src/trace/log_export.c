@@ -340,7 +340,7 @@ int log_export(struct log_reader *r, const struct log_export_options *options, c
 	_cleanup_(walk_deinit) struct walk w = { .options = options, .sink = sink };
 	_cleanup_(log_record_deinit) struct log_record rec = { 0 };
 	struct log_line line;
-	int ret;
+	int ret = 0;
 
 	while (!w.cut) {
 		ret = log_reader_next(r, &line, err);
