@@ -2,6 +2,7 @@
 /* What /proc says of any process: see process.h. */
 #include "base/process.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,10 +17,12 @@ bool process_is_ending(int pid)
 	enum { EXITING = 0x4 };
 	_cleanup_free_ char *text = NULL;
 	char path[32], *p;
+	int r;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	if (fd_read_file(AT_FDCWD, path, 4096, &text, NULL) < 0)
-		return true;
+	r = fd_read_file(AT_FDCWD, path, 4096, &text, NULL);
+	if (r < 0)
+		return r == -ENOENT || r == -ESRCH;
 	p = strrchr(text, ')');
 	for (int field = 2; p && field < 9; field++)
 		p = strchr(p + 1, ' ');

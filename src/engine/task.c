@@ -162,7 +162,7 @@ struct task *task_joined(struct engine *e, int id, int vtid, int vpid)
 	t = task_from_outside(e, id, vtid, vpid);
 	if (!t)
 		return NULL;
-	t->process->joined = t->process->foreign = true;
+	t->process->joined = t->process->outsider = t->process->foreign = true;
 	rng_init(&t->rng, e->options.seed, "joined", e->n_joined++);
 	return t;
 }
@@ -180,6 +180,7 @@ static struct process *child_process(struct engine *e, struct task *parent, uint
 	p->exit_signal = flags & CLONE_PARENT ? parent->process->exit_signal : parent->clone_exit_signal;
 	p->pgid = parent->process->pgid;
 	p->sid = parent->process->sid;
+	p->outsider = parent->process->outsider;
 	process_traits_born(&p->traits, &parent->process->traits);
 	return p;
 }

@@ -152,6 +152,45 @@ static void by_parents_death(void)
 	SHOWN("at %llu", (unsigned long long)vm_now());
 }
 
+static void *have_children(void *arg)
+{
+	const int *ends = arg;
+
+	for (int i = 0; i < 2; i++) {
+		if (fork() == 0) {
+			MUST(prctl(PR_SET_PDEATHSIG, SIGKILL));
+			MUST(write(ends[1], "r", 1));
+			live(i);
+		}
+	}
+	return rest(arg);
+}
+
+/* Whoever a thread has made dies with the thread, before its process is dead. */
+static void by_threads_death(void)
+{
+	int ends[2], killed;
+	pthread_t thread;
+	pid_t child;
+	char byte;
+
+	MUST(pipe(ends));
+	n_heard = 0;
+	child = (pid_t)MUST(fork());
+	if (child == 0) {
+		for (int i = 0; i < CHILDREN / 2; i++)
+			(void)pthread_create(&thread, NULL, have_children, ends);
+		for (int i = 0; i < CHILDREN / 2 * 2; i++)
+			MUST(read(ends[0], &byte, 1));
+		_exit(0);
+	}
+	close(ends[0]);
+	close(ends[1]);
+	killed = collect("threads end", child);
+	SAME("threads end: %d killed", killed);
+	SHOWN("at %llu", (unsigned long long)vm_now());
+}
+
 /* SIGCONT lets several go on at once: of one of them SIGCHLD tells. */
 static void continued(void)
 {
@@ -183,6 +222,7 @@ int main(void)
 		by_pidfd();
 		by_itself();
 		by_parents_death();
+		by_threads_death();
 		continued();
 	}
 	vm_end();

@@ -62,9 +62,10 @@ int companion_go_to_call(pid_t tid, int signo)
  */
 int companion_await(pid_t tid, int *ret_status)
 {
-	siginfo_t info = { 0 }, any = { 0 };
+	siginfo_t info = { 0 }, any;
 
 	for (;;) {
+		any.si_pid = 0;
 		if (waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) < 0)
 			return errno == ECHILD ? 0 : -errno;
 		if (info.si_pid != 0)

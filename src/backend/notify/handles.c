@@ -268,6 +268,9 @@ static int poll_outside(struct notify *n, struct pollfd *fds, size_t n_fds, int 
 	for (;;) {
 		size_t n_own = notify_own_polls(n, fds + n_fds);
 
+		r = notify_reap_late(n);
+		if (r < 0 || n->queue.n > 0)
+			return r < 0 ? r : -EINTR;
 		slice = n->terminal && (timeout_ms < 0 || timeout_ms > IDLE_LOOK_MS) ? IDLE_LOOK_MS : timeout_ms;
 		ready = poll(fds, n_fds + n_own, slice);
 		if (ready < 0)

@@ -261,6 +261,8 @@ int notify_look_for_signals(struct notify *n);
 /* Takes what waitpid and the signal descriptor have; events are queued. */
 int notify_take_signals(struct notify *n);
 int notify_reap(struct notify *n);
+/* What notify_reap() has put off for a call that was under way, when it is over or has been given up. To be asked before anybody waits. */
+int notify_reap_late(struct notify *n);
 /* Turns one ptrace stop into events. */
 int notify_stop(struct notify *n, pid_t tid, int status);
 /* The task is stopped, and this is what the engine hears of it. */

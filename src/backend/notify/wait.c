@@ -167,14 +167,27 @@ static int reap_caller(struct notify *n, const struct notify_task *caller)
 	return r == 0 && state == 'Z' ? reap_process(n, caller->process) : 0;
 }
 
+/* Does a process end as a whole, and is not dead yet? Process 1 waits for all others to be reaped. */
+static bool any_ending(const struct notify *n)
+{
+	const struct notify_process *p;
+
+	for (p = n->tasks.processes; p; p = p->hh.next)
+		if (p->ending && p->n_tasks > 0 && p->vpid != 1)
+			return true;
+	return false;
+}
+
 /*
  * A parent's death may kill its children at once (PR_SET_PDEATHSIG), which may be found dead together with it. It is the oldest of them, dead before
- * them, and is taken alone: the engine asks for its children then. The tid as of waitpid(2).
+ * them, and is taken alone: the engine asks for its children then. So is a process that ends as a whole, whose threads have children of their own. The tid as
+ * of waitpid(2).
  */
 static pid_t take_oldest(struct notify *n, int *ret_status)
 {
 	siginfo_t info = { .si_pid = 0 }, older;
 	struct notify_task *t, *next;
+	bool ending;
 
 	if (waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WCLONE) < 0)
 		return -1;
@@ -182,12 +195,13 @@ static pid_t take_oldest(struct notify *n, int *ret_status)
 		return 0;
 	if (info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED)
 		return waitpid(info.si_pid, ret_status, WNOHANG | __WALL);
+	ending = any_ending(n);
 	HASH_ITER(hh_number, n->tasks.by_number, t, next) {
 		older.si_pid = 0;
-		if (t->where != WHERE_DEAD && waitid(P_PID, (id_t)t->tid, &older, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 && older.si_pid != 0)
+		if (t->where != WHERE_DEAD && (!ending || t->process->ending) && waitid(P_PID, (id_t)t->tid, &older, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 && older.si_pid != 0)
 			return waitpid(t->tid, ret_status, WNOHANG | __WALL);
 	}
-	return waitpid(info.si_pid, ret_status, WNOHANG | __WALL); /* nobody has been told of it */
+	return ending ? 0 : waitpid(info.si_pid, ret_status, WNOHANG | __WALL); /* nobody has been told of it */
 }
 
 /* The next that has stopped or died, 0: none, -errno. */
@@ -228,6 +242,11 @@ int notify_reap(struct notify *n)
 			return deaths_report(&n->deaths, &n->queue);
 		}
 	}
+}
+
+int notify_reap_late(struct notify *n)
+{
+	return n->reap_later && !in_call_that_kills(n) ? notify_reap(n) : 0;
 }
 
 int notify_take_signals(struct notify *n)
@@ -387,8 +406,9 @@ static int wait_more(struct notify *n)
 	int period = watched ? alarm_period(n) : n->terminal ? IDLE_LOOK_MS : -1;
 	int r;
 
-	if (n->reap_later && !in_call_that_kills(n))
-		return notify_reap(n);
+	r = notify_reap_late(n);
+	if (r < 0 || n->queue.n > 0)
+		return r;
 	r = poll(fds, n_fds, period);
 	if (r < 0)
 		return errno == EINTR ? 0 : -errno;

@@ -15,6 +15,7 @@
 #include "engine/attempt.h"
 #include "engine/engine_internal.h"
 #include "engine/calls/handle_netlink.h"
+#include "engine/calls/handle_write.h"
 #include "engine/calls/handlers.h"
 #include "engine/net/network.h"
 #include "engine/net/netlink_socket.h"
@@ -408,21 +409,29 @@ struct flow {
 /* What the next piece finds. The pipe is looked at first. */
 enum flow_state { FLOW_READY, FLOW_EMPTY, FLOW_FULL, FLOW_BROKEN };
 
-static enum flow_state flow_state(struct engine *e, const struct flow *flow)
+static int flow_state(struct engine *e, const struct flow *flow, enum flow_state *ret)
 {
 	struct handle_poll polls[] = { { .handle = flow->in, .events = POLLIN }, { .handle = flow->out, .events = POLLOUT } };
 	int r = e->g->ops->handles_poll(e->g, polls, 2, 0);
 
-	if (r < 0 || !(polls[0].revents & POLLIN))
-		return FLOW_EMPTY;
-	return polls[1].revents == POLLOUT ? FLOW_READY : polls[1].revents ? FLOW_BROKEN : FLOW_FULL;
+	*ret = !(polls[0].revents & POLLIN) ? FLOW_EMPTY : polls[1].revents == POLLOUT ? FLOW_READY : polls[1].revents ? FLOW_BROKEN : FLOW_FULL;
+	return r < 0 ? r : 0;
+}
+
+/* One piece. A count; 0: nothing was in the pipe; -errno of the stream, for which what was taken is lost, as it is when the kernel finds it. */
+static ssize_t flow_piece(struct engine *e, const struct flow *flow, unsigned char *buf, size_t most)
+{
+	ssize_t n = e->g->ops->handle_read(e->g, flow->in, buf, most);
+
+	return n > 0 ? e->g->ops->handle_write(e->g, flow->out, buf, (size_t)n) : 0;
 }
 
 /*
  * Moves bytes in pieces that surely fit, since what was taken out of the pipe could not go back; call.progress counts. *ret_state: why no more go, or
- * FLOW_READY when all have gone.
+ * FLOW_READY when all have gone. *ret_error: the stream's, for what was taken; else 0.
  */
-static int flow_move(struct engine *e, struct task *t, const struct flow *flow, uint64_t len, enum flow_state *ret_state)
+static int flow_move(struct engine *e, struct task *t, const struct flow *flow, uint64_t len, enum flow_state *ret_state,
+		     int *ret_error)
 {
 	uint64_t sure = socket_takes_surely(e, flow->stream), left, piece;
 	_cleanup_free_ unsigned char *buf = malloc(sure);
@@ -432,13 +441,16 @@ static int flow_move(struct engine *e, struct task *t, const struct flow *flow, 
 	if (!buf)
 		return -ENOMEM;
 	*ret_state = FLOW_READY;
-	while (r == 0 && (left = len - t->call.progress) && (*ret_state = flow_state(e, flow)) == FLOW_READY) {
+	*ret_error = 0;
+	while (r == 0 && (left = len - t->call.progress)) {
+		r = flow_state(e, flow, ret_state);
+		if (r < 0 || *ret_state != FLOW_READY)
+			return r;
 		piece = socket_piece(e, flow->out, flow->stream, sure);
-		n = e->g->ops->handle_read(e->g, flow->in, buf, left < piece ? left : piece);
-		if (n > 0)
-			n = e->g->ops->handle_write(e->g, flow->out, buf, (size_t)n);
+		n = flow_piece(e, flow, buf, left < piece ? left : piece);
 		if (n <= 0) {
-			*ret_state = FLOW_BROKEN;
+			*ret_state = n < 0 ? FLOW_BROKEN : FLOW_EMPTY;
+			*ret_error = (int)n;
 			return 0;
 		}
 		t->call.progress += (uint64_t)n;
@@ -462,13 +474,20 @@ static int flow_on(struct engine *e, struct task *t, const struct flow *flow, st
 	uint64_t len = t->call.args[4] < SPAN_MOVE_LIMIT ? t->call.args[4] : SPAN_MOVE_LIMIT;
 	int out = (int)t->call.args[2], r;
 	enum flow_state state;
+	int error;
 
-	r = flow_move(e, t, flow, len, &state);
+	r = flow_move(e, t, flow, len, &state, &error);
 	if (r < 0)
 		return r;
+	if (error && !t->call.progress) {
+		r = error == -EPIPE ? write_raise_broken(e, t) : 0;
+		return r < 0 ? r : verdict_return(v, error);
+	}
 	if (!t->call.progress) /* an end is gone, and the kernel says what that means, without sleeping */
 		return verdict_continue(v);
 	r = state == FLOW_FULL && !wait_interrupted(t) ? fdtable_nonblocking(e, t, out) : 1;
+	if (r < 0)
+		return r;
 	if (r)
 		return flow_end(e, t, flow, state, v);
 	wait_drop(e, t);

@@ -6,13 +6,6 @@
 
 #include "engine/engine_internal.h"
 
-static bool is_outsider(const struct process *p)
-{
-	while (p && !p->joined)
-		p = p->parent;
-	return p;
-}
-
 static bool waits(const struct task *t)
 {
 	return t->state == TASK_READY || (t->state == TASK_BLOCKED && t->wait.deadline_ns != TIME_NEVER);
@@ -26,7 +19,7 @@ void outsiders_note(struct engine *e)
 	if (!e->n_joined)
 		return;
 	LL_FOREACH(e->tasks, t) {
-		if (t != e->running && waits(t) && is_outsider(t->process))
+		if (t != e->running && waits(t) && t->process->outsider)
 			e->g->outsider_waits = true;
 	}
 }
