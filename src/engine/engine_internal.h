@@ -122,8 +122,6 @@ void task_free_all(struct engine *e);
 struct process *process_find(struct engine *e, int vpid);
 /* The thread's end has taken effect although its event is still to come (exited leader). */
 int task_end_effects(struct engine *e, struct task *t);
-/* Death, stop or continuation of a process: its parent is to hear of it. */
-int process_changed(struct engine *e, struct process *p);
 void process_mark_dying(struct engine *e, struct process *p);
 void process_unmark_dying(struct engine *e, struct process *p);
 void process_forget(struct engine *e, struct process *p);

@@ -10,6 +10,7 @@
 
 #include "engine/calls/handlers.h"
 #include "engine/engine_internal.h"
+#include "engine/proc/family.h"
 #include "engine/sched/outsiders.h"
 #include "engine/sched/spinners.h"
 #include "engine/wait.h"
@@ -291,7 +292,7 @@ static int on_stopped(struct engine *e, struct task *t)
 	if (all_stopped(e, p)) {
 		p->stop_unreported = true;
 		p->continue_unreported = false;
-		r = process_changed(e, p);
+		r = family_change(e, p);
 		if (r < 0)
 			return r;
 	}
@@ -308,7 +309,7 @@ static int on_continued(struct engine *e, struct task *t)
 	if (p->stopped) {
 		p->stopped = p->stop_unreported = false;
 		p->continue_unreported = true;
-		r = process_changed(e, p);
+		r = family_change(e, p);
 		if (r < 0)
 			return r;
 	}

@@ -391,6 +391,8 @@ struct guest_ops {
 	/* Replaces the instructions in memory that has become executable, so that they give EVENT_TRAP. May be NULL. */
 	int (*code_mapped)(struct guest *g, int task, const struct code_mapping *mapping, struct code_found *ret_found);
 
+	/* Is this dead process no zombie, because its parent wants none (SIGCHLD ignored, SA_NOCLDWAIT)? It may be about to be gone: settle_reaped(). */
+	int (*reaped)(struct guest *g, int vpid);
 	/* Waits until the host has reaped this (dead, orphaned) process, so that its pid is gone for everybody. */
 	int (*settle_reaped)(struct guest *g, int vpid);
 	/* Waits until the exit of a thread-group leader whose other threads live on has taken effect. */

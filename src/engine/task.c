@@ -13,6 +13,7 @@
 #include "engine/net/link_numbers.h"
 #include "engine/net/passed.h"
 #include "engine/files/fdtable.h"
+#include "engine/proc/family.h"
 #include "engine/wait.h"
 
 struct task *task_find(struct engine *e, int id)
@@ -64,9 +65,9 @@ static struct process *process_new(struct engine *e, struct process *parent, int
 		return NULL;
 	p->id = e->next_process_id++;
 	p->vpid = vpid;
-	p->parent = parent;
 	p->exit_signal = SIGCHLD;
 	p->born_ns = e->clock.now_ns;
+	family_join(parent, p);
 	LL_APPEND(e->processes, p);
 	return p;
 }
@@ -241,95 +242,11 @@ void process_unmark_dying(struct engine *e, struct process *p)
 void process_forget(struct engine *e, struct process *p)
 {
 	itimers_deinit(e, &p->itimers);
+	family_leave(p);
 	LL_DELETE(e->processes, p);
 	if (e->first == p)
 		e->first = NULL;
 	free(p);
-}
-
-/* A process that nobody of ours waits for: the container's init reaps it, and its pid must be gone before anybody runs. */
-static int settle_orphan(struct engine *e, struct process *p)
-{
-	int r = 0;
-
-	if (!p->joined)
-		r = e->g->ops->settle_reaped(e->g, p->vpid);
-	process_forget(e, p);
-	return r;
-}
-
-/* Who adopts its children: the next subreaper above it, else process 1. NULL: that is not one of ours. */
-static struct process *find_heir(struct engine *e, const struct process *dead)
-{
-	struct process *a;
-
-	for (a = dead->parent; a; a = a->parent)
-		if (a->subreaper)
-			return a;
-	return e->init_is_guest && dead != e->first ? e->first : NULL;
-}
-
-static int orphan_children(struct engine *e, struct process *dead)
-{
-	struct process *p, *tmp, *heir = find_heir(e, dead);
-	int r;
-
-	LL_FOREACH_SAFE(e->processes, p, tmp) {
-		if (p->parent != dead)
-			continue;
-		p->parent = heir;
-		if (!p->zombie) {
-			if (p->leader && p->leader->traits.death_signal)
-				signals_changed(e, p);
-			continue;
-		}
-		if (heir) {
-			signals_changed(e, heir);
-			continue;
-		}
-		r = settle_orphan(e, p);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-static int wake_waiting_parent(struct engine *e, struct process *parent)
-{
-	struct task *t;
-	int r;
-
-	LL_FOREACH(e->tasks, t) {
-		if (t->process != parent || t->state != TASK_BLOCKED || t->wait.kind != WAIT_CHILD)
-			continue;
-		r = task_wake(e, t, WAKE_READY);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-int process_changed(struct engine *e, struct process *p)
-{
-	if (!p->parent)
-		return 0;
-	signals_changed(e, p->parent);
-	return wake_waiting_parent(e, p->parent);
-}
-
-/* Does the parent want no zombies (SIGCHLD ignored)? */
-static bool parent_reaps_by_kernel(struct engine *e, struct process *parent)
-{
-	struct signal_state state;
-	struct task *t;
-
-	LL_FOREACH(e->tasks, t) {
-		if (t->process == parent)
-			break;
-	}
-	if (!t || e->g->ops->signal_state(e->g, t->id, &state) < 0)
-		return false;
-	return state.ignored & 1ull << (SIGCHLD - 1);
 }
 
 static int process_died(struct engine *e, struct process *p, int wait_status)
@@ -346,18 +263,8 @@ static int process_died(struct engine *e, struct process *p, int wait_status)
 		e->exit_status = wait_status;
 		return 0;
 	}
-	r = orphan_children(e, p);
-	if (r < 0)
-		return r;
-	if (!p->parent)
-		return settle_orphan(e, p);
-	if (parent_reaps_by_kernel(e, p->parent)) {
-		struct process *parent = p->parent;
-
-		r = settle_orphan(e, p);
-		return r < 0 ? r : wake_waiting_parent(e, parent);
-	}
-	return process_changed(e, p);
+	r = family_orphan(e, p);
+	return r < 0 ? r : family_death(e, p);
 }
 
 static int release_vfork_parents(struct engine *e, struct task *child)

@@ -102,6 +102,8 @@ struct process {
 	int id;               /* dense, in order of birth */
 	int vpid;
 	struct process *parent; /* NULL: the container's init or outside */
+	struct process *children, *elder, *younger; /* proc/family.h */
+	bool adopted;           /* came to its parent as an orphan */
 	int pgid, sid;
 	unsigned n_tasks; /* living */
 	bool dying;       /* all its tasks are about to die; their events are awaited */

@@ -182,6 +182,13 @@ static int fake_exec_setup(struct guest *g, int task, const struct exec_image *i
 	return 0;
 }
 
+static int fake_reaped(struct guest *g, int vpid)
+{
+	struct fake_guest *f = fake_of(g);
+
+	return f->no_zombies;
+}
+
 static int fake_settle_reaped(struct guest *g, int vpid)
 {
 	return 0;
@@ -244,6 +251,7 @@ static const struct guest_ops fake_ops = {
 	.signal_state = fake_signal_state,
 	.signal_send = fake_signal_send,
 	.exec_setup = fake_exec_setup,
+	.reaped = fake_reaped,
 	.settle_reaped = fake_settle_reaped,
 	.settle_leader = fake_settle_leader,
 	.settle_killed = fake_settle_killed,

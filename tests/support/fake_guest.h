@@ -25,6 +25,7 @@ struct fake_guest {
 	int sock_type, flags; /* theirs */
 	const char *path;     /* the name of all of them; NULL: they have none */
 	unsigned held;  /* handles that were borrowed and not released */
+	bool no_zombies; /* the kernel reaps whoever dies */
 	uint64_t fail_after; /* the nth operation from now fails with -ENOMEM; 0: none does */
 };
 

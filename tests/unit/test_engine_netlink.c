@@ -205,7 +205,7 @@ static void makes(int task, int nr, uint64_t a0, uint64_t a1, uint64_t a2, uint6
 }
 
 /* Task 0 makes the call, which is answered at once. */
-static int64_t call(int nr, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
+static int64_t make_call(int nr, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5)
 {
 	struct step step;
 
@@ -229,7 +229,7 @@ static size_t put_request(uint16_t type, uint16_t flags, uint32_t index)
 
 static int64_t ask(uint16_t type, uint16_t flags)
 {
-	return call(SYS_sendto, fake_address(REQUEST), put_request(type, flags, 2), 0, 0, 0);
+	return make_call(SYS_sendto, fake_address(REQUEST), put_request(type, flags, 2), 0, 0, 0);
 }
 
 static void ask_for_links(void)
@@ -287,7 +287,7 @@ static void expect_dump(const char *what)
 
 static void expect_nothing_left(void)
 {
-	cr_expect_eq(call(SYS_recvfrom, fake_address(BUFFER), 100, MSG_DONTWAIT, 0, 0), -EAGAIN);
+	cr_expect_eq(make_call(SYS_recvfrom, fake_address(BUFFER), 100, MSG_DONTWAIT, 0, 0), -EAGAIN);
 }
 
 Test(engine_netlink, every_receiving_call)
@@ -296,18 +296,18 @@ Test(engine_netlink, every_receiving_call)
 	struct sockaddr_nl from;
 
 	ask_for_links();
-	cr_expect_eq(call(SYS_read, fake_address(BUFFER), 4096, 0, 0, 0), DUMP_LEN);
+	cr_expect_eq(make_call(SYS_read, fake_address(BUFFER), 4096, 0, 0, 0), DUMP_LEN);
 	expect_dump("read");
 
 	ask_for_links();
 	put_vector(VECTOR, parts, 5);
-	cr_expect_eq(call(SYS_readv, fake_address(VECTOR), 5, 0, 0, 0), DUMP_LEN);
+	cr_expect_eq(make_call(SYS_readv, fake_address(VECTOR), 5, 0, 0, 0), DUMP_LEN);
 	expect_dump("readv");
 
 	ask_for_links();
 	fake_poke(&fake, LENGTH, 4);
 	memset(fake.arena + NAME, 0xee, 16);
-	cr_expect_eq(call(SYS_recvfrom, fake_address(BUFFER), DUMP_LEN, 0, fake_address(NAME), fake_address(LENGTH)), DUMP_LEN);
+	cr_expect_eq(make_call(SYS_recvfrom, fake_address(BUFFER), DUMP_LEN, 0, fake_address(NAME), fake_address(LENGTH)), DUMP_LEN);
 	expect_dump("recvfrom");
 	cr_expect_eq(fake_peek(&fake, LENGTH), sizeof(from), "the true length");
 	cr_expect_eq(fake_peek(&fake, NAME), AF_NETLINK);
@@ -315,7 +315,7 @@ Test(engine_netlink, every_receiving_call)
 
 	ask_for_links();
 	put_message(0, 0, 4096, 0);
-	cr_expect_eq(call(SYS_recvmsg, fake_address(MESSAGE), 0, 0, 0, 0), DUMP_LEN);
+	cr_expect_eq(make_call(SYS_recvmsg, fake_address(MESSAGE), 0, 0, 0, 0), DUMP_LEN);
 	expect_dump("recvmsg");
 	cr_expect_eq(got_message(0).msg_flags, 0);
 	cr_expect_eq(got_message(0).msg_namelen, sizeof(from));
@@ -323,7 +323,7 @@ Test(engine_netlink, every_receiving_call)
 
 	ask_for_links();
 	put_message(0, 0, 4096, 0);
-	cr_expect_eq(call(SYS_recvmmsg, fake_address(MESSAGE), 1, 0, 0, 0), 1);
+	cr_expect_eq(make_call(SYS_recvmmsg, fake_address(MESSAGE), 1, 0, 0, 0), 1);
 	expect_dump("recvmmsg");
 	cr_expect_eq(fake_peek(&fake, MESSAGE + sizeof(struct msghdr)), DUMP_LEN);
 	expect_nothing_left();
@@ -332,14 +332,14 @@ Test(engine_netlink, every_receiving_call)
 Test(engine_netlink, peeking_and_lengths)
 {
 	ask_for_links();
-	cr_expect_eq(call(SYS_recvfrom, fake_address(BUFFER), 0, MSG_PEEK | MSG_TRUNC, 0, 0), DUMP_LEN, "iproute2 asks so for the length");
-	cr_expect_eq(call(SYS_recvfrom, fake_address(BUFFER), 10, MSG_PEEK, 0, 0), 10);
-	cr_expect_eq(call(SYS_recvfrom, fake_address(BUFFER), DUMP_LEN, MSG_PEEK, 0, 0), DUMP_LEN);
+	cr_expect_eq(make_call(SYS_recvfrom, fake_address(BUFFER), 0, MSG_PEEK | MSG_TRUNC, 0, 0), DUMP_LEN, "iproute2 asks so for the length");
+	cr_expect_eq(make_call(SYS_recvfrom, fake_address(BUFFER), 10, MSG_PEEK, 0, 0), 10);
+	cr_expect_eq(make_call(SYS_recvfrom, fake_address(BUFFER), DUMP_LEN, MSG_PEEK, 0, 0), DUMP_LEN);
 	expect_dump("peeked");
 	put_message(0, 0, 16, 0);
-	cr_expect_eq(call(SYS_recvmsg, fake_address(MESSAGE), MSG_PEEK, 0, 0, 0), 16);
+	cr_expect_eq(make_call(SYS_recvmsg, fake_address(MESSAGE), MSG_PEEK, 0, 0, 0), 16);
 	cr_expect_eq(got_message(0).msg_flags, MSG_TRUNC);
-	cr_expect_eq(call(SYS_recvmsg, fake_address(MESSAGE), MSG_TRUNC, 0, 0, 0), DUMP_LEN);
+	cr_expect_eq(make_call(SYS_recvmsg, fake_address(MESSAGE), MSG_TRUNC, 0, 0, 0), DUMP_LEN);
 	expect_nothing_left();
 }
 
@@ -347,12 +347,12 @@ Test(engine_netlink, small_buffers_lose_the_rest)
 {
 	fake_poke(&fake, BUFFER + 8, 0xeeeeeeee);
 	ask_for_links();
-	cr_expect_eq(call(SYS_read, fake_address(BUFFER), 8, 0, 0, 0), 8);
+	cr_expect_eq(make_call(SYS_read, fake_address(BUFFER), 8, 0, 0, 0), 8);
 	cr_expect_eq(fake_peek(&fake, BUFFER + 8), 0xeeeeeeee);
 	expect_nothing_left();
 	ask_for_links();
-	cr_expect_eq(call(SYS_read, fake_address(BUFFER), 0, 0, 0, 0), 0, "read of nothing asks nobody");
-	cr_expect_eq(call(SYS_recvfrom, fake_address(BUFFER), 0, 0, 0, 0), 0, "a datagram cut to nothing");
+	cr_expect_eq(make_call(SYS_read, fake_address(BUFFER), 0, 0, 0, 0), 0, "read of nothing asks nobody");
+	cr_expect_eq(make_call(SYS_recvfrom, fake_address(BUFFER), 0, 0, 0, 0), 0, "a datagram cut to nothing");
 	expect_nothing_left();
 }
 
@@ -362,16 +362,16 @@ Test(engine_netlink, several_at_once)
 		put_message((size_t)i * sizeof(struct mmsghdr), (size_t)i * 256, 256, 0);
 		cr_assert_eq(ask(RTM_SETLINK, NLM_F_ACK), LINK_LEN);
 	}
-	cr_expect_eq(call(SYS_recvmmsg, fake_address(MESSAGE), 3, MSG_DONTWAIT, 0, 0), 2);
+	cr_expect_eq(make_call(SYS_recvmmsg, fake_address(MESSAGE), 3, MSG_DONTWAIT, 0, 0), 2);
 	for (size_t i = 0; i < 2; i++) {
 		cr_expect_eq(fake_peek(&fake, MESSAGE + i * sizeof(struct mmsghdr) + sizeof(struct msghdr)), ACK_LEN);
 		cr_expect_eq(fake_peek(&fake, BUFFER + i * 256 + 4) & 0xffff, NLMSG_ERROR);
 		cr_expect_eq(fake_peek(&fake, BUFFER + i * 256 + 16), 0);
 	}
-	cr_expect_eq(call(SYS_recvmmsg, fake_address(MESSAGE), 3, MSG_DONTWAIT, 0, 0), -EAGAIN);
+	cr_expect_eq(make_call(SYS_recvmmsg, fake_address(MESSAGE), 3, MSG_DONTWAIT, 0, 0), -EAGAIN);
 	cr_assert_eq(ask(RTM_SETLINK, NLM_F_ACK), LINK_LEN);
-	cr_expect_eq(call(SYS_recvmmsg, fake_address(MESSAGE), 2, MSG_WAITFORONE, 0, 0), 1);
-	cr_expect_eq(call(SYS_recvmmsg, fake_address(MESSAGE), 0, 0, 0, 0), 0);
+	cr_expect_eq(make_call(SYS_recvmmsg, fake_address(MESSAGE), 2, MSG_WAITFORONE, 0, 0), 1);
+	cr_expect_eq(make_call(SYS_recvmmsg, fake_address(MESSAGE), 0, 0, 0, 0), 0);
 }
 
 /* With each notification the group that it came for, with each datagram who sent it, as far as there is room. */
@@ -381,16 +381,16 @@ Test(engine_netlink, control_messages)
 	uint8_t notice[64];
 	struct msghdr message;
 
-	cr_assert_eq(call(SYS_bind, fake_address(NAME), sizeof(struct sockaddr_nl), 0, 0, 0), -EINVAL, "no family");
+	cr_assert_eq(make_call(SYS_bind, fake_address(NAME), sizeof(struct sockaddr_nl), 0, 0, 0), -EINVAL, "no family");
 	poke(NAME, &(struct sockaddr_nl){ .nl_family = AF_NETLINK, .nl_groups = 1 }, sizeof(struct sockaddr_nl));
-	cr_assert_eq(call(SYS_bind, fake_address(NAME), sizeof(struct sockaddr_nl), 0, 0, 0), 0);
+	cr_assert_eq(make_call(SYS_bind, fake_address(NAME), sizeof(struct sockaddr_nl), 0, 0, 0), 0);
 	kernel.pktinfo = kernel.passcred = true;
 	for (size_t room = 0; room <= all; room += room < group_room ? group_room : all - group_room) {
 		put_link(notice, room == group_room ? RTM_DELLINK : RTM_NEWLINK, 0, ETH0, "eth0"); /* each says something new */
 		arrives(notice, LINK_LEN, 0, 1);
 		put_message(0, 0, 4096, room);
 		memset(fake.arena + CONTROL, 0, all);
-		cr_expect_eq(call(SYS_recvmsg, fake_address(MESSAGE), 0, 0, 0, 0), LINK_LEN);
+		cr_expect_eq(make_call(SYS_recvmsg, fake_address(MESSAGE), 0, 0, 0, 0), LINK_LEN);
 		message = got_message(0);
 		cr_expect_eq(message.msg_controllen, room);
 		cr_expect_eq(message.msg_flags, room == all ? 0 : MSG_CTRUNC);
@@ -441,17 +441,17 @@ Test(engine_netlink, what_does_not_go_to_the_kernel)
 
 	cr_expect_eq(ask(86 /* RTM_GETMDB */, NLM_F_DUMP), LINK_LEN);
 	cr_expect_eq(kernel.requests, 0);
-	cr_expect_eq(call(SYS_read, fake_address(BUFFER), 4096, 0, 0, 0) >= ACK_LEN, true);
+	cr_expect_eq(make_call(SYS_read, fake_address(BUFFER), 4096, 0, 0, 0) >= ACK_LEN, true);
 	cr_expect_eq(fake_peek(&fake, BUFFER + 4) & 0xffff, NLMSG_ERROR);
 	cr_expect_eq((int)fake_peek(&fake, BUFFER + 16), -EOPNOTSUPP);
 	poke(NAME, &other, sizeof(other));
-	cr_expect_eq(call(SYS_sendto, fake_address(REQUEST), LINK_LEN, 0, fake_address(NAME), sizeof(other)), -EPERM);
-	cr_expect_eq(call(SYS_connect, fake_address(NAME), sizeof(other), 0, 0, 0), -EPERM);
+	cr_expect_eq(make_call(SYS_sendto, fake_address(REQUEST), LINK_LEN, 0, fake_address(NAME), sizeof(other)), -EPERM);
+	cr_expect_eq(make_call(SYS_connect, fake_address(NAME), sizeof(other), 0, 0, 0), -EPERM);
 	poke(NAME, &groups, sizeof(groups));
-	cr_expect_eq(call(SYS_sendto, fake_address(REQUEST), LINK_LEN, 0, fake_address(NAME), sizeof(groups)), -EPERM);
-	cr_expect_eq(call(SYS_sendto, fake_address(REQUEST), 0, 0, 0, 0), -ENODATA);
-	cr_expect_eq(call(SYS_sendto, fake_address(REQUEST), 1 << 20, 0, 0, 0), -EMSGSIZE);
-	cr_expect_eq(call(SYS_sendto, fake_address(REQUEST), LINK_LEN, MSG_OOB, 0, 0), -EOPNOTSUPP);
+	cr_expect_eq(make_call(SYS_sendto, fake_address(REQUEST), LINK_LEN, 0, fake_address(NAME), sizeof(groups)), -EPERM);
+	cr_expect_eq(make_call(SYS_sendto, fake_address(REQUEST), 0, 0, 0, 0), -ENODATA);
+	cr_expect_eq(make_call(SYS_sendto, fake_address(REQUEST), 1 << 20, 0, 0, 0), -EMSGSIZE);
+	cr_expect_eq(make_call(SYS_sendto, fake_address(REQUEST), LINK_LEN, MSG_OOB, 0, 0), -EOPNOTSUPP);
 	cr_expect_eq(kernel.requests, 0);
 	expect_nothing_left();
 }
@@ -462,11 +462,11 @@ Test(engine_netlink, what_is_unknown_is_counted)
 	const struct nl_counters *counters = &engine_stats(e)->netlink;
 
 	ask_for_links();
-	cr_expect_eq(call(SYS_read, fake_address(BUFFER), 4096, 0, 0, 0), DUMP_LEN);
+	cr_expect_eq(make_call(SYS_read, fake_address(BUFFER), 4096, 0, 0, 0), DUMP_LEN);
 	cr_expect_eq(counters->unknown_attributes, 0);
 	kernel.younger = true;
 	ask_for_links();
-	cr_expect_eq(call(SYS_read, fake_address(BUFFER), 4096, 0, 0, 0), DUMP_LEN);
+	cr_expect_eq(make_call(SYS_read, fake_address(BUFFER), 4096, 0, 0, 0), DUMP_LEN);
 	expect_dump("with an attribute that is unknown");
 	cr_expect_eq(counters->unknown_attributes, 1);
 	cr_expect_gt(counters->messages, 2);
@@ -481,30 +481,30 @@ Test(engine_netlink, every_sending_call)
 	poke(VECTOR, iov, sizeof(iov));
 	poke(MESSAGE, &message, sizeof(message));
 	poke(MESSAGE + sizeof(struct mmsghdr), &message, sizeof(message));
-	cr_expect_eq(call(SYS_write, fake_address(REQUEST), len, 0, 0, 0), LINK_LEN);
-	cr_expect_eq(call(SYS_writev, fake_address(VECTOR), 2, 0, 0, 0), LINK_LEN);
-	cr_expect_eq(call(SYS_sendto, fake_address(REQUEST), len, 0, 0, 0), LINK_LEN);
-	cr_expect_eq(call(SYS_sendmsg, fake_address(MESSAGE), 0, 0, 0, 0), LINK_LEN);
-	cr_expect_eq(call(SYS_sendmmsg, fake_address(MESSAGE), 2, 0, 0, 0), 2);
+	cr_expect_eq(make_call(SYS_write, fake_address(REQUEST), len, 0, 0, 0), LINK_LEN);
+	cr_expect_eq(make_call(SYS_writev, fake_address(VECTOR), 2, 0, 0, 0), LINK_LEN);
+	cr_expect_eq(make_call(SYS_sendto, fake_address(REQUEST), len, 0, 0, 0), LINK_LEN);
+	cr_expect_eq(make_call(SYS_sendmsg, fake_address(MESSAGE), 0, 0, 0, 0), LINK_LEN);
+	cr_expect_eq(make_call(SYS_sendmmsg, fake_address(MESSAGE), 2, 0, 0, 0), 2);
 	cr_expect_eq(fake_peek(&fake, MESSAGE + sizeof(struct mmsghdr) + sizeof(struct msghdr)), LINK_LEN);
 	cr_expect_eq(kernel.requests, 6);
 	for (int i = 0; i < 6; i++)
-		cr_expect_eq(call(SYS_read, fake_address(BUFFER), 4096, 0, 0, 0), ACK_LEN);
+		cr_expect_eq(make_call(SYS_read, fake_address(BUFFER), 4096, 0, 0, 0), ACK_LEN);
 	expect_nothing_left();
 }
 
 Test(engine_netlink, bad_addresses)
 {
-	cr_expect_eq(call(SYS_sendto, CALL_FAULT, LINK_LEN, 0, 0, 0), -EFAULT);
-	cr_expect_eq(call(SYS_sendmsg, CALL_FAULT, 0, 0, 0, 0), -EFAULT);
-	cr_expect_eq(call(SYS_sendmmsg, CALL_FAULT, 1, 0, 0, 0), -EFAULT);
-	cr_expect_eq(call(SYS_recvmsg, CALL_FAULT, 0, 0, 0, 0), -EFAULT);
-	cr_expect_eq(call(SYS_recvmmsg, CALL_FAULT, 1, 0, 0, 0), -EFAULT);
-	cr_expect_eq(call(SYS_recvfrom, fake_address(BUFFER), 4, MSG_OOB, 0, 0), -EOPNOTSUPP);
+	cr_expect_eq(make_call(SYS_sendto, CALL_FAULT, LINK_LEN, 0, 0, 0), -EFAULT);
+	cr_expect_eq(make_call(SYS_sendmsg, CALL_FAULT, 0, 0, 0, 0), -EFAULT);
+	cr_expect_eq(make_call(SYS_sendmmsg, CALL_FAULT, 1, 0, 0, 0), -EFAULT);
+	cr_expect_eq(make_call(SYS_recvmsg, CALL_FAULT, 0, 0, 0, 0), -EFAULT);
+	cr_expect_eq(make_call(SYS_recvmmsg, CALL_FAULT, 1, 0, 0, 0), -EFAULT);
+	cr_expect_eq(make_call(SYS_recvfrom, fake_address(BUFFER), 4, MSG_OOB, 0, 0), -EOPNOTSUPP);
 	ask_for_links();
-	cr_expect_eq(call(SYS_recvfrom, fake_address(BUFFER), 100, 0, fake_address(NAME), CALL_FAULT), -EFAULT);
-	cr_expect_eq(call(SYS_recvfrom, CALL_FAULT, 100, MSG_PEEK, 0, 0), -EFAULT);
-	cr_expect_eq(call(SYS_read, fake_address(BUFFER), 4096, 0, 0, 0), DUMP_LEN);
+	cr_expect_eq(make_call(SYS_recvfrom, fake_address(BUFFER), 100, 0, fake_address(NAME), CALL_FAULT), -EFAULT);
+	cr_expect_eq(make_call(SYS_recvfrom, CALL_FAULT, 100, MSG_PEEK, 0, 0), -EFAULT);
+	cr_expect_eq(make_call(SYS_read, fake_address(BUFFER), 4096, 0, 0, 0), DUMP_LEN);
 }
 
 /* Wherever memory runs out, the run ends orderly. */

@@ -23,37 +23,12 @@ static void start(void)
 
 TestSuite(engine_turn, .init = start, .fini = stop);
 
-/* The engine lets this task go on, with this verdict. */
-static void goes_on(int task, enum verdict_kind kind, int64_t value)
-{
-	struct step step = next();
-
-	cr_assert_eq(step.kind, STEP_RESUME, "step %d", (int)step.kind);
-	cr_assert_eq(step.task, task, "task %d instead of %d", step.task, task);
-	cr_assert_eq(step.verdict.kind, kind, "verdict %d instead of %d", (int)step.verdict.kind, (int)kind);
-	if (kind == VERDICT_RETURN)
-		cr_assert_eq(step.verdict.value, value, "value %lld", (long long)step.verdict.value);
-}
-
-static void call(int task, int nr, uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3)
-{
-	happens(fake_call(task, nr, a0, a1, a2, a3, 0, 0));
-}
-
 /* Task `parent`, running, makes the thread `child`; the parent goes on first. */
 static void thread(int parent, int child)
 {
 	call(parent, SYS_clone, CLONE_VM | CLONE_FILES | CLONE_THREAD | CLONE_SIGHAND, 0, 0, 0);
 	goes_on(parent, VERDICT_CONTINUE, 0);
 	happens(fake_birth(parent, child, 2 + child, 2));
-	goes_on(parent, VERDICT_GO, 0);
-}
-
-static void process(int parent, int child)
-{
-	call(parent, SYS_fork, 0, 0, 0, 0);
-	goes_on(parent, VERDICT_CONTINUE, 0);
-	happens(fake_birth(parent, child, 2 + child, 2 + child));
 	goes_on(parent, VERDICT_GO, 0);
 }
 
@@ -375,49 +350,4 @@ Test(engine_turn, a_signal_takes_a_task_out_of_its_sleep)
 	goes_on(1, VERDICT_CONTINUE, 0);
 	sleeps(1, 0);
 	goes_on(0, VERDICT_RESTART, 0);
-}
-
-/* --- orphans --- */
-
-static const struct process *parent_of(int vpid)
-{
-	for (const struct process *p = e->processes; p; p = p->next)
-		if (p->vpid == vpid)
-			return p->parent;
-	return NULL;
-}
-
-/* Where the guest itself is process 1: a subreaper on the way comes before it. */
-static void orphan_at(bool subreaper, int expected)
-{
-	struct engine_options options;
-
-	e = engine_free(e);
-	engine_options_default(&options);
-	e = engine_new(&options, &fake.guest, 1, 1);
-	cr_assert_not_null(e);
-	process(0, 1);
-	call(0, SYS_wait4, (uint64_t)-1, 0, 0, 0);
-	goes_on(1, VERDICT_GO, 0);
-	call(1, SYS_prctl, PR_SET_CHILD_SUBREAPER, subreaper, 0, 0);
-	goes_on(1, VERDICT_CONTINUE, 0);
-	process(1, 2);
-	call(1, SYS_wait4, (uint64_t)-1, 0, 0, 0);
-	goes_on(2, VERDICT_GO, 0);
-	process(2, 3);
-	cr_assert_eq(parent_of(5)->vpid, 4);
-	call(2, SYS_exit_group, 0, 0, 0, 0);
-	goes_on(2, VERDICT_CONTINUE, 0);
-	happens(fake_exit(2, 0));
-	cr_assert_eq(parent_of(5)->vpid, expected, "%d", parent_of(5)->vpid);
-}
-
-Test(engine_turn, orphans_go_to_the_subreaper)
-{
-	orphan_at(true, 3);
-}
-
-Test(engine_turn, orphans_go_to_process_1)
-{
-	orphan_at(false, 1);
 }

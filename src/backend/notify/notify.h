@@ -487,6 +487,7 @@ int notify_release_stopped(struct guest *g, int task);
 int notify_backtrace(struct guest *g, int task, char **ret_text);
 
 /* --- settle.c --- */
+int notify_reaped(struct guest *g, int vpid);
 int notify_settle_reaped(struct guest *g, int vpid);
 int notify_settle_leader(struct guest *g, int task);
 int notify_settle_killed(struct guest *g, int task);

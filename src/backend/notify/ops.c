@@ -62,6 +62,7 @@ const struct guest_ops notify_ops = {
 	.seek_loop = notify_seek_loop,
 	.code_mapped = notify_code_mapped,
 	.handle_path = notify_handle_path,
+	.reaped = notify_reaped,
 	.settle_reaped = notify_settle_reaped,
 	.settle_leader = notify_settle_leader,
 	.settle_killed = notify_settle_killed,

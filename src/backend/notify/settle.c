@@ -47,6 +47,22 @@ static int is_gone(struct notify *n, pid_t pid)
 	return errno == ESRCH ? 1 : -errno;
 }
 
+/* The tracer has had its end by then, and so has its parent: what the kernel reaps by itself is gone, or in state X on its way there. */
+int notify_reaped(struct guest *g, int vpid)
+{
+	const struct notify *n = notify_of(g);
+	pid_t pid = tasks_dead(&n->tasks, vpid);
+	char state;
+	int r;
+
+	if (!pid)
+		return 0;
+	r = procfs_state(n, pid, &state);
+	if (r < 0)
+		return r == -ESRCH ? 1 : r;
+	return state == 'X';
+}
+
 int notify_settle_reaped(struct guest *g, int vpid)
 {
 	struct notify *n = notify_of(g);

@@ -245,6 +245,14 @@ struct notify_task *tasks_thread_beside(struct task_table *table, const struct n
 	return leader;
 }
 
+pid_t tasks_dead(const struct task_table *table, int vpid)
+{
+	const struct dead_process *dead;
+
+	HASH_FIND(hh, table->dead, &vpid, sizeof(vpid), dead);
+	return dead ? dead->pid : 0;
+}
+
 pid_t tasks_take_dead(struct task_table *table, int vpid)
 {
 	struct dead_process *dead;

@@ -160,7 +160,8 @@ struct notify_task *tasks_sibling(struct task_table *table, const struct notify_
 /* The same; the leader, who may be dead, only when there is nobody else. */
 struct notify_task *tasks_thread_beside(struct task_table *table, const struct notify_task *except);
 
-/* The host id that a dead process had: 0 if unknown. Forgotten by this. */
+/* The host id that a dead process had: 0 if unknown. Forgotten by the second. */
+pid_t tasks_dead(const struct task_table *table, int vpid);
 pid_t tasks_take_dead(struct task_table *table, int vpid);
 
 void tasks_deinit(struct task_table *table);
