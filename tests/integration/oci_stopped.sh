@@ -108,6 +108,58 @@ done
 cleared stuck "supervisor stopped, many wait"
 wait "${callers[@]}"
 
+# ---- whoever of the two is stopped: every command comes to its end ----
+# within SECONDS COMMAND...: as `run`, with less patience
+within()
+{
+	RUN_LIMIT=$1 run "${@:2}"
+}
+for whom in supervisor guardian; do
+	made stuck
+	rt start stuck
+	until_true grep -q up stuck.out
+	stopped_pid=$(field stuck ".$whom.pid")
+	kill -STOP "$stopped_pid"
+	until_true is_stopped "$stopped_pid"
+	for command in "state stuck" "list" "ps -f json stuck" "events --stats stuck" "update --pids-limit 100 stuck"; do
+		# shellcheck disable=SC2086 # words
+		within 1 rt $command
+		expect 0 "$whom stopped: $command"
+	done
+	expected=$([ $whom = supervisor ] && echo 1 || echo 0)
+	for command in "kill stuck USR1" "pause stuck" "resume stuck"; do
+		# shellcheck disable=SC2086 # words
+		within 2 rt $command
+		expect "$expected" "$whom stopped: $command"
+	done
+	within 1 rt kill stuck KILL
+	expect 0 "$whom stopped: kill -9"
+	cleared stuck "$whom stopped, killed"
+done
+# Its process 1 has ended before them, and they are stopped on the way to their end.
+for whom in supervisor guardian "supervisor guardian"; do
+	made stuck
+	rt start stuck
+	until_true grep -q up stuck.out
+	init_pid=$(field stuck .init.pid)
+	for one in $whom; do
+		stopped_pid=$(field stuck ".$one.pid")
+		kill -STOP "$stopped_pid"
+		until_true is_stopped "$stopped_pid"
+	done
+	kill -KILL "$init_pid"
+	until_true is_gone "$init_pid"
+	for command in "state stuck" "list" "ps -f json stuck"; do
+		# shellcheck disable=SC2086 # words
+		within 1 rt $command
+		expect 0 "ended, $whom stopped: $command"
+	done
+	within 1 rt delete --force stuck
+	expect 0 "ended, $whom stopped: delete --force"
+	until_true nothing_left stuck
+	equal "" "$(left stuck)" "ended, $whom stopped: nothing is left"
+done
+
 # ---- whoever works on a container is stopped, or what it waits for ----
 # hooked STAGE SCRIPT: a bundle "stuck" with such a hook
 hooked()

@@ -49,11 +49,12 @@ static int kill_everything(const struct oci_runtime_state *state, const struct c
 	size_t n = 0;
 
 	container_thaw(state);
-	if (fd >= 0) {
+	if (fd >= 0)
 		(void)pidfd_send_signal(fd, SIGKILL, NULL, 0);
-		/* Process 1 has to bury the others, and those are the supervisor's to reap: it may have been stopped. */
-		process_signal(&state->supervisor, SIGCONT);
-		process_signal(&state->guardian, SIGCONT);
+	/* Process 1 has to bury the others, and those are the supervisor's to reap; and the two end themselves: they may have been stopped. */
+	process_signal(&state->supervisor, SIGCONT);
+	process_signal(&state->guardian, SIGCONT);
+	if (fd >= 0) {
 		if (!wait_for_end(fd, FREEZER_MS) && cgroup_thaw_process(state->init.pid) < 0)
 			log_debug("process %d: no freezer holds it", state->init.pid);
 		if (!wait_for_end(fd, PATIENCE_MS))
