@@ -160,6 +160,28 @@ for whom in supervisor guardian "supervisor guardian"; do
 	equal "" "$(left stuck)" "ended, $whom stopped: nothing is left"
 done
 
+# A guardian that takes nothing is not waited for when many join.
+made stuck
+rt start stuck
+until_true grep -q up stuck.out
+guardian_pid=$(field stuck .guardian.pid)
+kill -STOP "$guardian_pid"
+until_true is_stopped "$guardian_pid"
+for ((i = 0; i < 400; i++)); do
+	within 10 rt exec stuck /bin/true
+	[ "$status" = 0 ] || break
+done
+expect 255 "guardian stopped, many join"
+expect_err_has "cannot exec in a container whose guardian, process $guardian_pid, is stopped: continue it .*delete --force" "guardian stopped, many join"
+within 10 rt kill stuck USR1
+expect 0 "guardian stopped, many joined: kill"
+ok "guardian stopped, many joined: it runs" until_true grep -q usr1 stuck.out
+kill -CONT "$guardian_pid"
+run rt exec stuck /bin/echo here
+expect_out here "guardian continued: exec"
+kill -STOP "$guardian_pid"
+cleared stuck "guardian stopped, many joined"
+
 # ---- whoever works on a container is stopped, or what it waits for ----
 # hooked STAGE SCRIPT: a bundle "stuck" with such a hook
 hooked()

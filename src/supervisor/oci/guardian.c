@@ -16,6 +16,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "supervisor/oci/state.h"
+
+enum { LOOK_MS = 200 };
 
 static int compare_fds(const void *a, const void *b)
 {
@@ -85,12 +88,22 @@ int guardian_give(int socket, int fd)
 	header->cmsg_type = SCM_RIGHTS;
 	header->cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(header), &fd, sizeof(int));
-	return sendmsg(socket, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
+	return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+int guardian_await_room(int socket, pid_t guardian)
+{
+	struct pollfd room = { .fd = socket, .events = POLLOUT };
+
+	while (poll(&room, 1, LOOK_MS) <= 0)
+		if (process_is_stopped(guardian))
+			return -EBUSY;
+	return 0;
 }
 
 /*
  * Holds one more descriptor: a listener, of which only the end is of interest, which poll always tells (POLLHUP); or the supervisor's socket, from
- * which each listener is taken as it comes: a socket takes a few hundred messages that nobody reads, and the supervisor would wait in the next one.
+ * which each listener is taken as it comes: a socket takes a few dozen messages that nobody reads, and then nobody can join any more.
  * Out of memory: it is let go, which is no worse than without a guardian.
  */
 static void hold(struct guardian *g, int fd, short events)

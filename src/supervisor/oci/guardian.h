@@ -15,8 +15,11 @@
  */
 _Noreturn void guardian_main(int socket, int init_pidfd, pid_t supervisor);
 
-/* For the supervisor: one more listener to hold. 0 or -errno. */
+/* For the supervisor: one more listener to hold. 0 or -errno: -EAGAIN when the guardian has not taken those that were given, which is not waited for. */
 int guardian_give(int socket, int listener);
+
+/* For the supervisor: there is room for one more listener. -EBUSY: there is none, and none is to be expected, since the guardian is stopped. */
+int guardian_await_room(int socket, pid_t guardian);
 
 /* For both: kills process 1 of the container and waits for its end. */
 void guardian_kill_container(int init_pidfd);

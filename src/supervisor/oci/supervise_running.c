@@ -31,11 +31,28 @@ void supervisor_on_executed(void *arg)
 
 static int serve_paused(struct supervisor *s, struct run *run, struct error *err);
 
-static void serve_join(struct run *run, struct joiner joiner)
+/* Nobody is let in whose listener the guardian could not be given: he would run on without a supervisor. */
+static bool refuse_unguarded(const struct supervisor *s, const struct joiner *joiner)
+{
+	pid_t guardian = getppid();
+	struct error err = { 0 };
+
+	if (guardian_await_room(s->guardian, guardian) == 0)
+		return false;
+	(void)error_set(&err, EBUSY, "cannot exec in a container whose guardian, process %d, is stopped: continue it (kill -CONT %d), or end the container (delete --force)",
+			(int)guardian, (int)guardian);
+	(void)close(joiner->channel);
+	control_answer(joiner->connection, &err, EXIT_CODE_TOOL);
+	return true;
+}
+
+static void serve_join(const struct supervisor *s, struct run *run, struct joiner joiner)
 {
 	struct error err = { 0 };
 	int status = EXIT_CODE_TOOL;
 
+	if (refuse_unguarded(s, &joiner))
+		return;
 	(void)run_join(run, joiner.request.number, joiner.channel, joiner.request.preserved, &status, &err);
 	control_answer(joiner.connection, &err, status);
 }
@@ -87,7 +104,7 @@ static int serve(struct supervisor *s, struct run *run, bool paused, const struc
 			supervisor_refuse(connection, EINVAL, "a channel is missing");
 			return 0;
 		}
-		serve_join(run, (struct joiner){ *request, connection, attached });
+		serve_join(s, run, (struct joiner){ *request, connection, attached });
 		return 0;
 	case CONTROL_PAUSE:
 		if (paused) {
@@ -184,7 +201,7 @@ int supervisor_on_signal(void *arg, struct run *run, int signo, struct error *er
 	if (signo != REQUEST_CAME)
 		return 0;
 	if (s->joiner.connection >= 0) {
-		serve_join(run, s->joiner);
+		serve_join(s, run, s->joiner);
 		s->joiner.connection = -1;
 	}
 	r = serve_all(s, run, false, &resumed, err);
