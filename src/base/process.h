@@ -10,4 +10,10 @@
  */
 bool process_is_ending(int pid);
 
+/*
+ * Kills the process of that number and pidfd, its children, theirs, and so on: all who have not outlived a parent. Everybody is stopped before anybody
+ * is killed, so that nobody is made or orphaned meanwhile. Without a /proc of our pid namespace only the process itself.
+ */
+void process_kill_family(int pid, int pidfd);
+
 #endif

@@ -96,6 +96,10 @@ bundle bad "true" '.hooks.createRuntime = [{path: "/bin/sleep", args: ["sleep", 
 run rt run --bundle bad bad
 expect 1 "timeout"
 expect_err_has 'hooks.createRuntime\[0\]: hook /bin/sleep ran past its timeout of 1 s' "timeout: message"
+bundle bad "true" '.hooks.createRuntime = [{path: "/bin/sh", args: ["sh", "-c", "sleep 1000 & wait"], env: ["HERMIT_TEST_ID=late", "PATH=/bin:/usr/bin"], timeout: 1}]'
+run rt run --bundle bad bad
+expect 1 "timeout of a hook with children"
+ok "timeout of a hook with children: nobody is left" until_true sh -c '! grep -lsz "HERMIT_TEST_ID=late" /proc/[0-9]*/environ'
 bundle bad "true" '.hooks.createRuntime = [{path: "/no/such/hook"}]'
 run rt run --bundle bad bad
 expect 1 "a hook that is not there"

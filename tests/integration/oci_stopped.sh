@@ -214,6 +214,22 @@ read -r _ <&9
 cleared stuck "a hook of create stopped"
 wait $creator
 
+# A hook that takes its time: it goes at once, and those that it has started.
+for stage in prestart createRuntime createContainer; do
+	for manager in cgroupfs disabled; do
+		hooked $stage "sleep 1000 & sh -c 'sleep 1001; :' & echo >$work/gate; wait"
+		rt --cgroup-manager=$manager create --bundle stuck stuck <in >stuck.out 2>&1 &
+		creator=$!
+		read -r _ <&9
+		within 1 rt delete --force stuck
+		expect 0 "a hook of $stage takes its time, cgroups $manager: delete --force"
+		wait $creator
+		ok "a hook of $stage takes its time, cgroups $manager: create fails" [ $? != 0 ]
+		until_true nothing_left stuck
+		equal "" "$(left stuck)" "a hook of $stage takes its time, cgroups $manager: nothing is left"
+	done
+done
+
 # A start that waits for a hook is in nobody's way.
 # shellcheck disable=SC2016 # the hook's shell
 for hook in 'sleep 1000' 'kill -STOP $$'; do

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/process.h"
 
 enum { CANNOT_EXECUTE = 127 };
 
@@ -98,7 +99,7 @@ static int await(const struct oci_hook *hook, pid_t pid, int *ret_status, struct
 	bool in_time = pidfd < 0 || wait_for_end(pidfd, timeout_ms(hook));
 
 	if (!in_time)
-		(void)kill(pid, SIGKILL);
+		process_kill_family(pid, pidfd);
 	while (waitpid(pid, ret_status, 0) < 0)
 		if (errno != EINTR)
 			return error_errno(err, errno, "hook %s", hook->path);

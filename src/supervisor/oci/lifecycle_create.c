@@ -326,7 +326,11 @@ static int make_container(struct creation *c, struct error *err)
 	spec->shielded = container_may_shield();
 	spec->no_pivot = c->request->no_pivot;
 	set_hooks(c);
-	return container_create(spec, &c->container, err);
+	if (spec->created_hook || spec->prepare_root)
+		state_mark_in_hooks(c->dir.fd, true);
+	r = container_create(spec, &c->container, err);
+	state_mark_in_hooks(c->dir.fd, false);
+	return r;
 }
 
 static int supervise(struct creation *c, struct error *err)

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/process.h"
 
 enum { STATE_LIMIT = 1 << 20, MAX_ID = 1024 };
 
@@ -76,7 +77,14 @@ static void kill_holder(int lock_fd)
 	_cleanup_close_ int fd = holder > 0 ? pidfd_open(holder, 0) : -1;
 
 	if (fd >= 0 && holder_of(lock_fd) == holder)
-		(void)pidfd_send_signal(fd, SIGKILL, NULL, 0);
+		process_kill_family(holder, fd);
+}
+
+#define IN_HOOKS_FILE "in-hooks"
+
+static bool is_in_hooks(const struct state_dir *dir)
+{
+	return faccessat(dir->fd, IN_HOOKS_FILE, F_OK, 0) == 0;
 }
 
 /* Somebody has the lock, since `since_ms`. -EBUSY: it is not worth while to wait for him. */
@@ -88,7 +96,7 @@ static int consider_holder(const struct state_dir *dir, bool force, int64_t *las
 
 	if (!stopped)
 		*last_moved_ms = now;
-	if (force && (stopped || now - since_ms > HELD_MS))
+	if (force && (stopped || is_in_hooks(dir) || now - since_ms > HELD_MS))
 		kill_holder(dir->lock_fd);
 	if (force && now - since_ms > 2 * HELD_MS)
 		return error_set(err, EBUSY, "container %s: process %d works on it, and cannot be ended", dir->id, (int)holder);
@@ -293,6 +301,14 @@ bool state_dir_is_ended(const struct state_dir *dir)
 bool state_dir_is_started(const struct state_dir *dir)
 {
 	return faccessat(dir->fd, STARTED_FILE, F_OK, 0) == 0;
+}
+
+void state_mark_in_hooks(int dir_fd, bool in_hooks)
+{
+	if (in_hooks)
+		mark(dir_fd, IN_HOOKS_FILE);
+	else
+		(void)unlinkat(dir_fd, IN_HOOKS_FILE, 0);
 }
 
 int state_dir_read(const struct state_dir *dir, struct oci_runtime_state *state, struct error *err)

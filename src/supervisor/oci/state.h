@@ -64,7 +64,7 @@ int state_dir_create(struct state_dir *dir, const char *root, const char *id, st
  */
 int state_dir_open(struct state_dir *dir, const char *root, const char *id, struct error *err);
 
-/* The same for who ends it by force: whoever holds the lock and is stopped, or keeps it for long, is killed. */
+/* The same for who ends it by force: whoever holds the lock and is stopped or in a hook, or keeps it for long, is killed. */
 int state_dir_seize(struct state_dir *dir, const char *root, const char *id, struct error *err);
 
 /* The same without the lock, for who only looks, or asks the supervisor, which does one thing after the other by itself. */
@@ -92,6 +92,9 @@ bool state_dir_is_unmounted(const struct state_dir *dir);
 /* And of the end: without it a supervisor that is gone was killed. */
 void state_mark_ended(int dir_fd);
 bool state_dir_is_ended(const struct state_dir *dir);
+
+/* Who creates it may be in a hook, which may take for ever: state_dir_seize() does not wait for that. */
+void state_mark_in_hooks(int dir_fd, bool in_hooks);
 
 /* -ENOENT without a message when there is no state.json yet. */
 int state_dir_read(const struct state_dir *dir, struct oci_runtime_state *state, struct error *err);
