@@ -228,6 +228,52 @@ for round in $(seq 10); do
 done
 clear_one races "commands in each other's way"
 
+# Two commands that exclude each other: one of them does it, the other one says why not.
+bundle rival 'read x' '.process.env += ["HERMIT_TEST_ID=rival"]'
+# beside COMMAND LATER-COMMAND: both at once, or the second a moment later
+beside()
+{
+	rt create --bundle rival rival <in >rival.out 2>&1
+	# shellcheck disable=SC2086 # words
+	rt $1 rival >first.err 2>&1 &
+	local first_pid=$!
+	[ $((round % 4)) = 0 ] || sleep 0.00$((round % 4 * 2))
+	# shellcheck disable=SC2086 # words
+	rt $2 rival 2>second.err
+	second=$?
+	wait $first_pid
+	first=$?
+}
+gone="container does not exist: 'rival'"
+for round in $(seq 20); do
+	if [ $((round % 2)) = 0 ]; then
+		beside start delete
+		started=$first deleted=$second
+	else
+		beside delete start
+		started=$second deleted=$first
+	fi
+	equal 1 $((started + deleted)) "start beside delete: one of them"
+	if [ $started = 0 ]; then
+		ok "start beside delete: it runs" grep -q 'cannot delete container rival that is not stopped: running' first.err second.err
+	else
+		ok "start beside delete: it is gone" grep -qE "cannot start a container that has stopped|$gone" first.err second.err
+	fi
+	clear_one rival "start beside delete"
+	beside kill delete
+	equal 0 $second "kill beside delete: delete"
+	ok "kill beside delete: kill" sh -c "[ $first = 0 ] || grep -qE \"container not running|$gone\" first.err"
+	clear_one rival "kill beside delete"
+	beside delete delete
+	equal 1 $((first + second)) "delete beside delete: one of them"
+	ok "delete beside delete: the other one" grep -q "$gone" first.err second.err
+	clear_one rival "delete beside delete"
+	beside start "delete --force"
+	equal 0 $second "start beside delete --force: delete"
+	ok "start beside delete --force: start" sh -c "[ $first = 0 ] || grep -qE \"cannot start a container that has stopped|$gone\" first.err"
+	clear_one rival "start beside delete --force"
+done
+
 # a hundred at once
 bundle many 'echo up; read x' '.process.env += ["HERMIT_TEST_ID=many"]'
 one_of_many()

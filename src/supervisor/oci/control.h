@@ -16,6 +16,7 @@ enum control_verb {
 	CONTROL_SIGNAL,    /* number; all: to every process, otherwise to process 1 */
 	CONTROL_PAUSE,     /* nobody goes on until CONTROL_RESUME */
 	CONTROL_RESUME,
+	CONTROL_END,  /* kill it if nobody has asked for its start; -EALREADY if somebody has */
 	CONTROL_JOIN, /* number: a process that waits for its go-ahead; a descriptor: its channel */
 };
 

@@ -33,7 +33,11 @@ static bool was_killed(const struct state_dir *dir, const struct oci_runtime_sta
 
 int container_has_stopped(const struct state_dir *dir, const struct oci_runtime_state *state, const char *sentence, struct error *err)
 {
-	if (was_killed(dir, state))
+	bool killed = was_killed(dir, state);
+
+	if (state_dir_is_removed(dir))
+		return state_no_such_container(state->id, err);
+	if (killed)
 		return error_set(err, ESRCH, "%s: '%s' (its supervisor, process %d, or the guardian of that was killed, and the container with it; delete clears it)",
 				 sentence, state->id, state->supervisor.pid);
 	return error_set(err, ESRCH, "%s: '%s' (it has ended; delete clears it)", sentence, state->id);
@@ -45,7 +49,7 @@ static int known_read(struct known *k, bool is_being_created, struct error *err)
 
 	if (r == -ENOENT)
 		return error_set(err, ENOENT, STATE_NO_SUCH_CONTAINER " (%s)", k->dir.id,
-				 is_being_created ? "it is being created" : "its creation was broken off; delete --force clears it");
+				 is_being_created ? "it is being created or deleted" : "its creation was broken off; delete --force clears it");
 	return r;
 }
 
@@ -172,6 +176,15 @@ static int run_poststart(const struct state_dir *dir, const struct oci_runtime_s
 	return r;
 }
 
+/* Its end came first, or who deletes it came in between. */
+static int start_failed(const struct known *known, int r, struct error *err)
+{
+	if (r != -ECONNRESET && r != -ESRCH && !state_dir_is_deleting(&known->dir) && !state_dir_is_removed(&known->dir))
+		return r;
+	*err = (struct error){ 0 };
+	return container_has_stopped(&known->dir, &known->state, "cannot start a container that has stopped", err);
+}
+
 /* The program runs when this returns. */
 static int start(struct known *known, struct readiness *readiness, int *ret_status, struct error *err)
 {
@@ -185,7 +198,7 @@ static int start(struct known *known, struct readiness *readiness, int *ret_stat
 	r = control_call(known->dir.fd, &known->state, &request, -1, &answer, err);
 	if (r < 0) {
 		*ret_status = answer.code ? answer.status : EXIT_CODE_TOOL;
-		return r;
+		return start_failed(known, r, err);
 	}
 	return run_poststart(&known->dir, &known->state, err); /* that it runs, its supervisor has noted */
 }

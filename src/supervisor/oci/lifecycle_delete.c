@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "oci/arena.h"
+#include "supervisor/oci/control.h"
 #include "supervisor/oci/hooks.h"
 #include "supervisor/oci/lifecycle_internal.h"
 
@@ -65,11 +66,45 @@ static int kill_everything(const struct oci_runtime_state *state, const struct c
 	return 0;
 }
 
-static int check_deletable(const struct oci_runtime_state *state, enum oci_status status, struct error *err)
+static int refuse(const char *id, enum oci_status status, struct error *err)
 {
-	if (status == OCI_STOPPED || status == OCI_CREATED)
+	return error_set(err, EBUSY, "cannot delete container %s that is not stopped: %s", id, oci_status_name(status));
+}
+
+/* Is it what it was, when nobody supervises it any more? */
+static int look_again(const struct state_dir *dir, struct error *err)
+{
+	_cleanup_state_ struct oci_runtime_state state = { 0 };
+	int r = state_dir_read(dir, &state, err);
+	enum oci_status status = r < 0 ? OCI_STOPPED : state_status(&state);
+
+	return status == OCI_STOPPED || status == OCI_CREATED ? r : refuse(dir->id, status, err);
+}
+
+/* Whoever starts it does so without the lock: its supervisor knows who of the two was first. */
+static int end_created(const struct state_dir *dir, const struct oci_runtime_state *state, struct error *err)
+{
+	const struct control_request request = { .verb = CONTROL_END };
+	struct control_answer answer = { 0 };
+	struct error failure = { 0 };
+	int r = control_call(dir->fd, state, &request, -1, &answer, &failure);
+
+	if (r == 0)
 		return 0;
-	return error_set(err, EBUSY, "cannot delete container %s that is not stopped: %s", state->id, oci_status_name(status));
+	if (answer.code == EALREADY)
+		return refuse(dir->id, OCI_RUNNING, err);
+	if (r == -EBUSY)
+		return error_set(err, EBUSY, "%s", failure.text);
+	return look_again(dir, err);
+}
+
+static int check_deletable(const struct state_dir *dir, const struct oci_runtime_state *state, struct error *err)
+{
+	enum oci_status status = state_status(state);
+
+	if (status == OCI_CREATED)
+		return end_created(dir, state, err);
+	return status == OCI_STOPPED ? 0 : refuse(state->id, status, err);
 }
 
 /* The hooks come when there is nothing left of it (runtime-spec, runtime.md), so that one that takes its time is in nobody's way. */
@@ -185,9 +220,11 @@ static int delete_known(const struct runtime *rt, struct state_dir *dir, struct 
 	struct cgroup_place place = place_of_state(state, cgroup);
 	int r;
 
-	r = force ? 0 : check_deletable(state, state_status(state), err);
-	if (r == 0)
+	r = force ? 0 : check_deletable(dir, state, err);
+	if (r == 0) {
+		state_mark_deleting(dir->fd);
 		r = kill_everything(state, cgroup, err);
+	}
 	if (r < 0)
 		return r;
 	await_end(&state->supervisor);

@@ -265,6 +265,7 @@ int state_dir_write(const struct state_dir *dir, const struct oci_runtime_state 
 #define STARTED_FILE "started"
 #define UNMOUNTED_FILE "unmounted"
 #define ENDED_FILE "ended"
+#define DELETING_FILE "deleting"
 
 static void mark(int dir_fd, const char *name)
 {
@@ -286,6 +287,16 @@ void state_mark_unmounted(int dir_fd)
 bool state_dir_is_unmounted(const struct state_dir *dir)
 {
 	return faccessat(dir->fd, UNMOUNTED_FILE, F_OK, 0) == 0;
+}
+
+void state_mark_deleting(int dir_fd)
+{
+	mark(dir_fd, DELETING_FILE);
+}
+
+bool state_dir_is_deleting(const struct state_dir *dir)
+{
+	return faccessat(dir->fd, DELETING_FILE, F_OK, 0) == 0;
 }
 
 void state_mark_ended(int dir_fd)
@@ -355,10 +366,17 @@ static int remove_entries(int fd)
 	return 0;
 }
 
+bool state_dir_is_removed(const struct state_dir *dir)
+{
+	return faccessat(dir->fd, "state.json", F_OK, 0) < 0 || !is_current(dir);
+}
+
 int state_dir_remove(struct state_dir *dir, struct error *err)
 {
-	int r = remove_entries(dir->fd);
+	int r;
 
+	(void)unlinkat(dir->fd, "state.json", 0); /* first: what the other files say is true while it is there */
+	r = remove_entries(dir->fd);
 	if (r < 0)
 		return error_errno(err, -r, "cannot read the directory %s", dir->path);
 	if (rmdir(dir->path) < 0 && errno != ENOENT)

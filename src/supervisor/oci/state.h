@@ -96,6 +96,13 @@ bool state_dir_is_ended(const struct state_dir *dir);
 /* Who creates it may be in a hook, which may take for ever: state_dir_seize() does not wait for that. */
 void state_mark_in_hooks(int dir_fd, bool in_hooks);
 
+/* Who deletes it is about to kill it: whatever goes wrong in a start from then on, that is why. */
+void state_mark_deleting(int dir_fd);
+bool state_dir_is_deleting(const struct state_dir *dir);
+
+/* It has been removed, or is being removed, since it was opened and read. */
+bool state_dir_is_removed(const struct state_dir *dir);
+
 /* -ENOENT without a message when there is no state.json yet. */
 int state_dir_read(const struct state_dir *dir, struct oci_runtime_state *state, struct error *err);
 

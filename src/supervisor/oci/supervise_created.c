@@ -26,6 +26,13 @@ void supervisor_refuse(int connection, int code, const char *why)
 	control_answer(connection, &err, EXIT_CODE_TOOL);
 }
 
+void supervisor_end_unstarted(struct supervisor *s, int connection)
+{
+	s->ended = true;
+	(void)pidfd_send_signal(s->init_pidfd, SIGKILL, NULL, 0);
+	control_answer(connection, NULL, 0);
+}
+
 static void serve_pausing(struct supervisor *s, bool pause, int connection)
 {
 	if (s->paused == pause) {
@@ -75,8 +82,8 @@ static bool serve_created(struct supervisor *s, const struct control_request *re
 	bool start = request->verb == CONTROL_START;
 	struct error err = { 0 };
 
-	if (start && s->starter >= 0) {
-		supervisor_refuse(connection, EBUSY, BEING_STARTED);
+	if (start && (s->ended || s->starter >= 0)) {
+		supervisor_refuse(connection, s->ended ? ESRCH : EBUSY, s->ended ? HAS_STOPPED : BEING_STARTED);
 		return false;
 	}
 	if (s->paused && (start || request->verb == CONTROL_JOIN)) {
@@ -84,7 +91,7 @@ static bool serve_created(struct supervisor *s, const struct control_request *re
 		supervisor_refuse(connection, EBUSY, start ? "cannot start a container in the paused state" : "cannot exec in a paused container");
 		return false;
 	}
-	if (request->verb == CONTROL_JOIN && attached >= 0 && !s->request->untrapped) {
+	if (request->verb == CONTROL_JOIN && attached >= 0 && !s->request->untrapped && !s->ended) {
 		s->joiner = (struct joiner){ *request, connection, attached };
 		return true;
 	}
@@ -102,10 +109,16 @@ static bool serve_created(struct supervisor *s, const struct control_request *re
 	case CONTROL_RESUME:
 		serve_pausing(s, request->verb == CONTROL_PAUSE, connection);
 		return false;
+	case CONTROL_END:
+		if (s->starter >= 0)
+			supervisor_refuse(connection, EALREADY, BEING_STARTED);
+		else
+			supervisor_end_unstarted(s, connection);
+		return false;
 	case CONTROL_JOIN:
 		break;
 	}
-	supervisor_refuse(connection, EINVAL, "a channel is missing");
+	supervisor_refuse(connection, s->ended ? ESRCH : EINVAL, s->ended ? "cannot exec in a stopped container" : "a channel is missing");
 	return false;
 }
 

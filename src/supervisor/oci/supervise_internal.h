@@ -14,6 +14,7 @@
 enum { GUARDIAN_DIED = SIGHUP, REQUEST_CAME = SIGIO };
 
 #define BEING_STARTED "cannot start a container that is being started"
+#define HAS_STOPPED "cannot start a container that has stopped"
 #define ENDED_EARLY "the container ended before its program was loaded"
 
 /* Whoever wants to join before the start is why the engine begins: it is there when he is served. */
@@ -30,6 +31,7 @@ struct supervisor {
 	int hook;     /* a duplicate of that while it is in its hook, for whose end the starter waits; or -1 */
 	int init_pid, init_pidfd;
 	bool paused;  /* before the engine is there */
+	bool ended;   /* by who deletes it, before anybody asked for its start: nobody may any more */
 	bool killed;  /* the run has been ended from outside */
 	struct joiner joiner;
 };
@@ -38,6 +40,9 @@ void supervisor_answer_starter(struct supervisor *s, const struct error *err, in
 
 /* Answers that it is not done, and closes the connection. */
 void supervisor_refuse(int connection, int code, const char *why);
+
+/* CONTROL_END, of one that has not begun to start. */
+void supervisor_end_unstarted(struct supervisor *s, int connection);
 
 /* ---- the hook of process 1 ---- */
 

@@ -62,6 +62,10 @@ static int serve_start(struct supervisor *s, struct run *run, bool paused, int c
 {
 	int r;
 
+	if (s->ended) {
+		supervisor_refuse(connection, ESRCH, HAS_STOPPED);
+		return 0;
+	}
 	if (!run_is_waiting(run) || s->starter >= 0) {
 		supervisor_refuse(connection, EINVAL, s->starter >= 0 ? BEING_STARTED : "cannot start an already running container");
 		return 0;
@@ -122,6 +126,12 @@ static int serve(struct supervisor *s, struct run *run, bool paused, const struc
 		return 0;
 	case CONTROL_START:
 		return serve_start(s, run, paused, connection, err);
+	case CONTROL_END:
+		if (!run_is_waiting(run) || s->starter >= 0)
+			supervisor_refuse(connection, EALREADY, "the container runs");
+		else
+			supervisor_end_unstarted(s, connection);
+		return 0;
 	}
 	supervisor_refuse(connection, EINVAL, "unknown request");
 	return 0;
