@@ -61,6 +61,8 @@ struct engine {
 		size_t size;
 		char text[PATH_MAX];
 	} path_memo;
+	bool procfs_from_cwd; /* somebody's current directory may be on procfs */
+	bool procfs_by_links; /* a link may lead there, or somebody's root does */
 	bool io_dirty;        /* readiness may have changed since it was asked last */
 	bool event_dirty;     /* something happened that WAIT_EVENT waiters may have waited for */
 	bool network_used;    /* somebody has had a socket of the Internet's families */

@@ -218,6 +218,9 @@ enum guest_reach {
 	REACH_OUTSIDE, /* it comes from there, or what is there is connected to it, or can send to it, or has made it: a FIFO */
 };
 
+/* For path_hidden: is this entry of a directory, which goes by its usual name, one that the guest is not to find? */
+typedef bool hidden_fn(void *arg, const char *directory, const char *entry);
+
 struct guest_ops {
 	const char *name;
 
@@ -329,6 +332,12 @@ struct guest_ops {
 
 	/* What a path names, as path_stat but with the kind. */
 	int (*path_info)(struct guest *g, int task, int dirfd, const char *path, int flags, struct fd_info *ret_info);
+
+	/*
+	 * Does the path come by a name on procfs that is hidden? By what way ever: links are followed as the task's call would, flags as for path_stat. 1,
+	 * 0 (also where it leads nowhere or cannot be told), or -errno. May be NULL.
+	 */
+	int (*path_hidden)(struct guest *g, int task, int dirfd, const char *path, int flags, hidden_fn *hidden, void *arg);
 
 	/* Bytes of the regular file that a path names, flags as for path_stat: a count; -errno, also where only the guest may read. May be NULL. */
 	ssize_t (*path_bytes)(struct guest *g, int task, int dirfd, const char *path, int flags, uint64_t offset, void *buf, size_t size);

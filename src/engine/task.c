@@ -65,6 +65,7 @@ static struct process *process_new(struct engine *e, struct process *parent, int
 		return NULL;
 	p->id = e->next_process_id++;
 	p->vpid = vpid;
+	p->start_known = parent && parent->start_known;
 	p->exit_signal = SIGCHLD;
 	p->born_ns = e->clock.now_ns;
 	family_join(parent, p);

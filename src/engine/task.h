@@ -116,6 +116,7 @@ struct process {
 	bool foreign;       /* from outside, and still the program that has made it, which is none of the guest's business */
 	bool subreaper;     /* PR_SET_CHILD_SUBREAPER */
 	bool outsider;      /* joined, or made by one that did (sched/outsiders.h) */
+	bool start_known;   /* whether its first directory is on procfs was asked, of it or of who has made it */
 	bool joined;        /* came in by EVENT_JOIN: somebody outside waits for it, whenever they like */
 	bool signals_dirty; /* a signal may have been queued: blocked tasks are to be asked */
 	struct task *leader;

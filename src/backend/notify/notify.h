@@ -341,6 +341,10 @@ int paths_open(struct notify *n, pid_t tid, int dirfd, const char *path, int fla
 /* The same statistics of an entry of a directory: 1; -ENOENT; 0: it is to be looked up by paths_open(), which knows all cases. */
 int paths_stat_entry(struct notify *n, pid_t tid, int dirfd, const char *name, int flags, struct statx *ret);
 int notify_path_info(struct guest *g, int task, int dirfd, const char *path, int flags, struct fd_info *ret_info);
+bool paths_on_procfs(int fd);
+
+/* --- walk.c --- */
+int notify_path_hidden(struct guest *g, int task, int dirfd, const char *path, int flags, hidden_fn *hidden, void *arg);
 
 /* --- files.c: what files are --- */
 /* Basic statistics and time of birth: as a mask for statx(2). */

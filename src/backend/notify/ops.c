@@ -24,6 +24,7 @@ const struct guest_ops notify_ops = {
 	.set_args = notify_set_args,
 	.set_limit = notify_set_limit,
 	.path_info = notify_path_info,
+	.path_hidden = notify_path_hidden,
 	.path_bytes = notify_path_bytes,
 	.path_hides = notify_path_hides,
 	.path_stat = notify_path_stat,

@@ -174,7 +174,7 @@ static int open_at(const struct walk *walk, const char *path, int flags)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-static bool is_procfs(int fd)
+bool paths_on_procfs(int fd)
 {
 	struct statfs fs;
 
@@ -195,7 +195,7 @@ static bool prefix_is_doubtful(const struct notify *n, const struct walk *walk, 
 	fd = open_at(walk, prefix, 0);
 	*ret_end = fd < 0;
 	if (fd >= 0)
-		return is_procfs(fd);
+		return paths_on_procfs(fd);
 	fd = open_at(walk, prefix, O_NOFOLLOW);
 	return fd >= 0 && readlinkat(fd, "", target, sizeof(target)) > 0;
 }
@@ -280,7 +280,7 @@ static int look_up_on_procfs(const struct notify *n, const struct identity *iden
 	if (disguise_put_on(n, &disguise, identity) < 0)
 		return -ENOTSUP;
 	fd = open_at(&walk, path, flags);
-	return fd >= 0 && is_procfs(fd) && files_statx(fd, ret_stat) == 0 ? take_fd(&fd) : -ENOTSUP;
+	return fd >= 0 && paths_on_procfs(fd) && files_statx(fd, ret_stat) == 0 ? take_fd(&fd) : -ENOTSUP;
 }
 
 /* "/proc/self/x" as the task means it: "/proc/2/x". False when the path is not on procfs at its usual place. */
@@ -365,7 +365,7 @@ static int open_relative(struct notify *n, const struct path_context *context, i
 	fd = look_up_as(n, &context->identity, &walk, path, ret_stat);
 	if (fd >= 0)
 		return fd;
-	if (is_procfs(start))
+	if (paths_on_procfs(start))
 		return look_up_on_procfs(n, &context->identity, start, RESOLVE_BENEATH, path, walk.flags, ret_stat);
 	if (fd != -EXDEV)
 		return fd;
@@ -393,7 +393,7 @@ int paths_stat_entry(struct notify *n, pid_t tid, int dirfd, const char *name, i
 	if (start < 0 || disguise_put_on(n, &disguise, &context->identity) < 0)
 		return 0;
 	if (statx(start, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_SYNC_AS_STAT, FILES_STATX, ret) < 0)
-		return errno == ENOENT && !is_procfs(start) ? -ENOENT : 0;
+		return errno == ENOENT && !paths_on_procfs(start) ? -ENOENT : 0;
 	return (flags & AT_SYMLINK_NOFOLLOW) || !S_ISLNK(ret->stx_mode);
 }
 

@@ -101,7 +101,8 @@ bool procfs_lists(struct engine *e, const char *directory, const char *entry);
 
 /*
  * procfs_hidden.c: what listings do not show is not there by its name either, whatever the host has: ENOENT for every call with such a path. 1: that
- * is the verdict; 0, or -errno. Not for paths that come into procfs by a link or from a current directory there, whose name nobody knows.
+ * is the verdict; 0, or -errno. Paths that may come into procfs by links, or from a current directory there, are gone by whole (path_hidden); which
+ * those are is known by their text and by what the guest has done before, so that others cost nothing.
  */
 int procfs_hide(struct engine *e, struct task *t, struct verdict *v);
 
