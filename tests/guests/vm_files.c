@@ -451,6 +451,42 @@ static void places(void)
 	      sx.stx_dio_mem_align);
 }
 
+static int64_t status_time(const char *path)
+{
+	struct stat st;
+
+	MUST(lstat(path, &st));
+	return st.st_ctim.tv_sec * 1000000000ll + st.st_ctim.tv_nsec;
+}
+
+/* A link, or what it leads to? */
+#define WHOSE(what, call)                                                                                                                 \
+	do {                                                                                                                              \
+		int64_t link_ns = status_time("link"), file_ns = status_time("file");                                                    \
+		vm_sleep_ms(20);                                                                                                          \
+		const char *said = RESULT(call);                                                                                          \
+		SAME("%s: %s, link %d, file %d", what, said, status_time("link") != link_ns, status_time("file") != file_ns);             \
+	} while (0)
+
+static void whose_status(void)
+{
+	enum { NR_fchmodat2 = 452 };
+	int file = make_file("file", "text");
+
+	MUST(symlink("file", "link"));
+	WHOSE("lchown", lchown("link", getuid(), getgid()));
+	WHOSE("chown", chown("link", getuid(), getgid()));
+	WHOSE("fchownat", fchownat(AT_FDCWD, "link", getuid(), getgid(), 0));
+	WHOSE("fchownat of the link", fchownat(AT_FDCWD, "link", getuid(), getgid(), AT_SYMLINK_NOFOLLOW));
+	WHOSE("fchownat of a descriptor", fchownat(file, "", getuid(), getgid(), AT_EMPTY_PATH));
+	WHOSE("fchmodat2", syscall(NR_fchmodat2, AT_FDCWD, "link", 0600, 0));
+	WHOSE("fchmodat2 of a descriptor", syscall(NR_fchmodat2, file, "", 0600, AT_EMPTY_PATH));
+	WHOSE("link", link("link", "second"));
+	WHOSE("linkat", linkat(AT_FDCWD, "link", AT_FDCWD, "third", 0));
+	WHOSE("linkat of the file", linkat(AT_FDCWD, "link", AT_FDCWD, "fourth", AT_SYMLINK_FOLLOW));
+	close(file);
+}
+
 int main(void)
 {
 	char dir[] = "/tmp/vm_files.XXXXXX";
@@ -469,6 +505,7 @@ int main(void)
 	directories();
 	moving();
 	places();
+	whose_status();
 	vm_end();
 	MUST(chdir("/"));
 	execl("/bin/rm", "rm", "-r", dir, (char *)NULL);

@@ -224,6 +224,17 @@ else
 	echo "not looked at: what else is mounted on the host; unshare is not possible here"
 fi
 
+# --- what the machine's other containers would see ---
+# shellcheck disable=SC2016 # for the guest's shell
+hermit_run -- sh -c 'for how in "chmod 0445" "chown 1:1" "chown -h 1:1" "chgrp 1"; do
+	for path in /proc/uptime /proc/fs /proc/self/root/proc/version; do $how $path && echo "$how $path is done"; done
+	done 2>/dev/null
+	perl -e "open my \$f, q(<), q(/proc/uptime) or die; print qq(chmod is done\n) if chmod 0400, \$f; print qq(chown is done\n) if chown 1, 1, \$f"
+	touch file && exec 3<file && chmod 0600 /proc/self/fd/3 && chmod 0601 /dev/fd/3 && stat -c %a file /proc/uptime /proc/version'
+expect_out "601
+444
+444" "modes and owners on procfs, which all containers have in common"
+
 # --- what is not modelled ---
 # The network's settings are not the host's, and what the guest sets shows.
 hermit_run -- sh -c 'cd /proc/sys/net/ipv4 && cat ip_forward conf/all/forwarding conf/default/rp_filter conf/lo/accept_source_route tcp_fin_timeout'

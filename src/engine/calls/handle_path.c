@@ -14,8 +14,10 @@
 #include "engine/files/fdtable.h"
 #include "engine/calls/handlers.h"
 #include "engine/files/paths.h"
+#include "engine/policy/flags.h"
+#include "engine/proc/procfs.h"
 
-enum effect { EFFECT_STATUS = 0, EFFECT_DATA, EFFECT_CREATE, EFFECT_REMOVE, EFFECT_RENAME, EFFECT_LINK };
+enum effect { EFFECT_STATUS = 0, EFFECT_RIGHTS, EFFECT_DATA, EFFECT_CREATE, EFFECT_REMOVE, EFFECT_RENAME, EFFECT_LINK };
 
 /* By name, because the table of calls holds the numbers. What is not listed changes the status only. */
 static const struct {
@@ -28,7 +30,10 @@ static const struct {
 	{ "mknodat", EFFECT_CREATE, true },	{ "symlink", EFFECT_CREATE, true },  { "symlinkat", EFFECT_CREATE, true },
 	{ "unlink", EFFECT_REMOVE, true },	{ "unlinkat", EFFECT_REMOVE, true }, { "rmdir", EFFECT_REMOVE, true },
 	{ "rename", EFFECT_RENAME, true },	{ "renameat", EFFECT_RENAME, true }, { "renameat2", EFFECT_RENAME, true },
-	{ "link", EFFECT_LINK, true },		{ "linkat", EFFECT_LINK, true },     { "lchown", EFFECT_STATUS, true },
+	{ "link", EFFECT_LINK, true },		{ "linkat", EFFECT_LINK, true },     { "lchown", EFFECT_RIGHTS, true },
+	{ "chmod", EFFECT_RIGHTS, false },	{ "fchmod", EFFECT_RIGHTS, false },  { "fchmodat", EFFECT_RIGHTS, false },
+	{ "fchmodat2", EFFECT_RIGHTS, false },	{ "chown", EFFECT_RIGHTS, false },   { "fchown", EFFECT_RIGHTS, false },
+	{ "fchownat", EFFECT_RIGHTS, false },
 	{ "lsetxattr", EFFECT_STATUS, true },	{ "lremovexattr", EFFECT_STATUS, true },
 };
 
@@ -62,19 +67,53 @@ static int path_argument(struct engine *e, struct task *t, int n, struct guest_p
 	return 1;
 }
 
+/* How the call finds what it changes: flags for path_stat(). */
+static int lookup_flags(const struct task *t, bool nofollow)
+{
+	const struct policy_row *row = t->call.row;
+	uint64_t given = 0;
+
+	for (int i = 0; i < row->nargs; i++)
+		if (row->args[i].kind == ARG_FLAGS && row->args[i].len == FLAG_SET_AT)
+			given = t->call.args[i];
+	nofollow = nofollow ? !(given & AT_SYMLINK_FOLLOW) : given & AT_SYMLINK_NOFOLLOW;
+	return (nofollow ? AT_SYMLINK_NOFOLLOW : 0) | (int)(given & AT_EMPTY_PATH);
+}
+
+/* Modes and owners on procfs are the host's, for all of its containers: only power over that may change them, which nobody has here. 1, 0, -errno. */
+static int are_rights_of_host(struct engine *e, struct task *t, const struct guest_path *path, int flags)
+{
+	struct fd_info info;
+	int r;
+
+	if (!e->g->ops->path_info)
+		return 0;
+	r = e->g->ops->path_info(e->g, t->id, path->dirfd, path->text, flags, &info);
+	if (r == -ENOTSUP) /* by way of procfs's own links, to anywhere */
+		return procfs_is_common(e, t, path, flags);
+	return r == 0 ? info.kind == FD_PROC : r == -ENOMEM ? r : 0;
+}
+
 /* Notes what the call is about to change, while its old name still leads to it. */
 static int mutation_prepare(struct engine *e, struct task *t, struct verdict *v)
 {
 	struct guest_path path;
 	struct file_stat stat;
+	enum effect effect;
 	bool nofollow;
-	int r;
+	int r, flags;
 
-	(void)effect_of(t, &nofollow);
+	effect = effect_of(t, &nofollow);
+	flags = lookup_flags(t, nofollow);
 	r = path_argument(e, t, 0, &path);
 	if (r < 0)
 		return r == -EFAULT || r == -ENAMETOOLONG ? verdict_continue(v) : r;
-	r = path_stat(e, t, &path, nofollow ? AT_SYMLINK_NOFOLLOW : 0, &stat);
+	if (effect == EFFECT_RIGHTS) {
+		r = are_rights_of_host(e, t, &path, flags);
+		if (r)
+			return r < 0 ? r : verdict_errno(v, EPERM);
+	}
+	r = path_stat(e, t, &path, flags, &stat);
 	if (r == -ENOMEM)
 		return r;
 	if (r == 0) {
@@ -122,13 +161,17 @@ int handle_fs_path_mutation(struct engine *e, struct task *t, struct verdict *v)
 int handle_fs_fd_mutation(struct engine *e, struct task *t, struct verdict *v)
 {
 	const struct fd_info *info;
+	enum effect effect;
 	bool nofollow;
 	int r;
 
+	effect = effect_of(t, &nofollow);
 	r = fdtable_info(e, t, (int)t->call.args[0], &info);
 	if (r < 0)
 		return r == -EBADF ? verdict_continue(v) : r;
-	r = effect_of(t, &nofollow) == EFFECT_DATA ? file_changed(e, info->dev, info->ino)
+	if (effect == EFFECT_RIGHTS && info->kind == FD_PROC)
+		return verdict_errno(v, EPERM);
+	r = effect == EFFECT_DATA ? file_changed(e, info->dev, info->ino)
 						   : file_status_changed(e, info->dev, info->ino);
 	return r < 0 ? r : verdict_continue(v);
 }

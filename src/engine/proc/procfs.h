@@ -19,6 +19,7 @@
 #include "engine/task.h"
 
 struct engine;
+struct guest_path;
 struct verdict;
 
 /* What is being read, and by whom. */
@@ -105,6 +106,12 @@ bool procfs_lists(struct engine *e, const char *directory, const char *entry);
  * those are is known by their text and by what the guest has done before, so that others cost nothing.
  */
 int procfs_hide(struct engine *e, struct task *t, struct verdict *v);
+
+/*
+ * Does the path, whatever way it goes, lead into procfs to what is no process's, and so the same in all of its mounts? flags as for path_stat.
+ * 1, 0 (also where that cannot be told), or -errno.
+ */
+int procfs_is_common(struct engine *e, struct task *t, const struct guest_path *path, int flags);
 
 /* Where in the path, which starts at this directory, the first name ends that is not listed; 0: all are. */
 size_t procfs_hidden(struct engine *e, const struct task *t, const char *directory, const char *path);

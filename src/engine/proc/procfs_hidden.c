@@ -289,6 +289,21 @@ static int hides(struct engine *e, struct task *t, struct guest_path *path)
 	return r == 0 ? info.kind == FD_PROC : r == -ENOMEM || r == -ESRCH ? r : 0;
 }
 
+static bool is_common(void *arg, const char *directory, const char *entry)
+{
+	const char *below = directory + strlen("/proc");
+
+	(void)arg;
+	if (!below[0])
+		return !is_number(entry) && strcmp(entry, "self") != 0 && strcmp(entry, "thread-self") != 0;
+	return below[1] < '0' || below[1] > '9';
+}
+
+int procfs_is_common(struct engine *e, struct task *t, const struct guest_path *path, int flags)
+{
+	return e->g->ops->path_hidden ? e->g->ops->path_hidden(e->g, t->id, path->dirfd, path->text, flags, is_common, e) : 0;
+}
+
 int procfs_hide(struct engine *e, struct task *t, struct verdict *v)
 {
 	const struct policy_row *row = t->call.row;
